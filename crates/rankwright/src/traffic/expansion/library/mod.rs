@@ -91,10 +91,11 @@ pub type Settings = BTreeMap<String, String>;
 
 /// Components beside the library's own that take over collective operations, by the settings that
 /// enable them.
-const COMPONENTS: [(&str, &str); 4] = [
+const COMPONENTS: [(&str, &str); 5] = [
     ("coll_hcoll_enable", "HCOLL"),
     ("coll_ucc_enable", "UCC"),
     ("MPIR_CVAR_ENABLE_HCOLL", "HCOLL"),
+    ("MPIR_CVAR_CH4_UCX_ENABLE_UCC", "UCC"),
     ("SHARP_COLL_ENABLE_SAT", "SHARP"),
 ];
 

@@ -47,30 +47,31 @@ impl Mpich {
         settings: &Settings,
     ) -> (Self, Option<Estimated>) {
         let other = !matches!(number, Some((4, 0)));
-        let mut estimated = other
-            .then(|| Estimated::OtherVersion { library: in_words(version), rules: "MPICH 4.0" });
-        let rules = Self::with(settings);
-        if let Some((name, value)) =
-            settings.iter().find(|(name, value)| rules.ignores(name, value))
-        {
-            estimated = Some(Estimated::Setting { setting: format!("{name}={value}") });
-        }
-        (rules, estimated)
+        // Profiles name the device only if it is another one.
+        let estimated = (other || version.contains("ch3")).then(|| Estimated::OtherVersion {
+            library: in_words(version),
+            rules: "MPICH 4.0 with device ch4",
+        });
+        let rules = Self::with(settings, !other);
+        let forced = settings.iter().find(|(name, value)| rules.ignores(name, value));
+        let forced = forced.map(|(name, value)| format!("{name}={value}"));
+        let forced = forced.map(|setting| Estimated::Setting { setting });
+        let not_followed = forced.or_else(|| table::not_followed("mpich", settings));
+        (rules, not_followed.or(estimated))
     }
 
-    /// Whether a setting chooses algorithms in a way that is not followed.
+    /// Whether a setting forces an algorithm that is not followed.
     fn ignores(&self, name: &str, value: &str) -> bool {
-        let chosen = !matches!(value.trim(), "" | "0" | "auto");
-        let operation = |name: &str| table::operation(&name.to_lowercase());
         let forced = name
             .strip_prefix("MPIR_CVAR_")
-            .and_then(|name| operation(name.strip_suffix("_INTRA_ALGORITHM")?));
-        let others = ["MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE", "MPIR_CVAR_BCAST_COMPOSITION"];
-        let is_other = others.contains(&name);
-        chosen && (is_other || forced.is_some_and(|forced| !self.forced.contains_key(&forced)))
+            .and_then(|name| name.strip_suffix("_INTRA_ALGORITHM"))
+            .and_then(|name| table::operation(&name.to_lowercase()));
+        let chosen = !matches!(value.trim(), "" | "0" | "auto");
+        chosen && forced.is_some_and(|forced| !self.forced.contains_key(&forced))
     }
 
-    fn with(settings: &Settings) -> Self {
+    /// Numbers of algorithms are followed where `numbers_hold`: each version has its own.
+    fn with(settings: &Settings, numbers_hold: bool) -> Self {
         let throttle = settings.get("MPIR_CVAR_ALLTOALL_THROTTLE");
         let limit = throttle.and_then(|value| value.trim().parse().ok()).unwrap_or(THROTTLE);
         let parameters = |operation| parameters(operation, limit);
@@ -100,10 +101,11 @@ impl Mpich {
             }
         }
         for row in table::rows(ALGORITHMS) {
-            let [name, value, algorithm] = row[..] else { continue };
-            let variable = format!("MPIR_CVAR_{}_INTRA_ALGORITHM", name.to_uppercase());
-            let is_forced = settings.get(&variable).is_some_and(|found| found.trim() == value);
-            if let (true, Some(operation)) = (is_forced, table::operation(name)) {
+            let [operation, number, name, algorithm] = row[..] else { continue };
+            let variable = format!("MPIR_CVAR_{}_INTRA_ALGORITHM", operation.to_uppercase());
+            let found = settings.get(&variable).map(|value| value.trim());
+            let is_forced = found == Some(name) || (numbers_hold && found == Some(number));
+            if let (true, Some(operation)) = (is_forced, table::operation(operation)) {
                 let algorithm = table::algorithm(algorithm, parameters(operation));
                 rules.forced.extend(algorithm.map(|algorithm| (operation, algorithm)));
             }

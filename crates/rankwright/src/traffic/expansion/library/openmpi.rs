@@ -49,8 +49,21 @@ impl OpenMpi {
             rules: "Open MPI 4.1",
         });
         let mut rules = Self::by_default();
-        let not_followed = rules.force(settings);
-        rules.han = number.is_some_and(|(major, _)| major >= 5) && has_han(settings);
+        let mut not_followed = rules.force(settings);
+        let has_han = has_han(number, settings);
+        rules.han = has_han && number.is_some_and(|(major, _)| major >= 5);
+        let setting = |name: &str| {
+            let value = settings.get(name).map(|value| value.trim()).unwrap_or_default();
+            Some(Estimated::Setting { setting: format!("{name}={value}") })
+        };
+        if !Components::of(settings).are_followed() {
+            not_followed = setting("coll");
+        } else if has_han && !rules.han {
+            not_followed = setting("coll_han_priority");
+        }
+        let not_followed = not_followed
+            .or_else(|| table::not_followed("openmpi", settings))
+            .or_else(|| table::not_followed("han", settings).filter(|_| has_han));
         (rules, estimated.or(not_followed))
     }
 
@@ -80,36 +93,38 @@ impl OpenMpi {
     /// Takes over forced algorithms. Returns a setting that is not followed.
     fn force(&mut self, settings: &Settings) -> Option<Estimated> {
         let text = |name: &str| settings.get(name).map(|value| value.trim()).unwrap_or_default();
-        let not_followed = |name: &str| {
-            let value = text(name);
-            (!value.is_empty()).then(|| Estimated::Setting { setting: format!("{name}={value}") })
-        };
-        if is_true(text("coll_tuned_use_dynamic_rules")) {
-            let algorithms: Vec<_> = table::rows(ALGORITHMS).collect();
-            for name in OPERATIONS {
-                let number = text(&format!("coll_tuned_{name}_algorithm"));
-                let parameter = |what: &str, missing: u64| {
-                    let value = text(&format!("coll_tuned_{name}_algorithm_{what}"));
-                    value.parse().unwrap_or(missing)
-                };
-                let count = |what: &str, missing| usize::try_from(parameter(what, missing));
-                let parameters = Parameters {
-                    segment: parameter("segmentsize", 0),
-                    chains: count("chain_fanout", 4).unwrap_or(4),
-                    radix: count("knomial_radix", 4).unwrap_or(4),
-                    limit: count("max_requests", 0).unwrap_or(0),
-                    ..FIXED
-                };
-                let forced = by_number(&algorithms, name, number, parameters);
-                if let (Some(operation), Some(algorithm)) = (table::operation(name), forced) {
-                    self.forced.insert(operation, algorithm);
-                }
-            }
-            if let Some(why) = not_followed("coll_tuned_dynamic_rules_filename") {
-                return Some(why);
+        if !is_true(text("coll_tuned_use_dynamic_rules")) {
+            return None;
+        }
+        let mut not_followed = None;
+        let algorithms: Vec<_> = table::rows(ALGORITHMS).collect();
+        for name in OPERATIONS {
+            let setting = format!("coll_tuned_{name}_algorithm");
+            let number = text(&setting);
+            let parameter = |what: &str, missing: u64| {
+                let value = text(&format!("coll_tuned_{name}_algorithm_{what}"));
+                value.parse().unwrap_or(missing)
+            };
+            let count = |what: &str, missing| usize::try_from(parameter(what, missing));
+            let parameters = Parameters {
+                segment: parameter("segmentsize", 0),
+                chains: count("chain_fanout", 4).unwrap_or(4),
+                radix: count("knomial_radix", 4).unwrap_or(4),
+                limit: count("max_requests", 0).unwrap_or(0),
+                ..FIXED
+            };
+            let forced = by_number(&algorithms, name, number, parameters);
+            if let (Some(operation), Some(algorithm)) = (table::operation(name), forced) {
+                self.forced.insert(operation, algorithm);
+            } else if !matches!(number, "" | "0" | "ignore") {
+                not_followed = Some(format!("{setting}={number}"));
             }
         }
-        not_followed("coll").filter(|_| text("coll") != "^han")
+        let rules = text("coll_tuned_dynamic_rules_filename");
+        if !rules.is_empty() {
+            not_followed = Some(format!("coll_tuned_dynamic_rules_filename={rules}"));
+        }
+        not_followed.map(|setting| Estimated::Setting { setting })
     }
 
     /// How `coll/han` runs an operation. Of nodes with unequal numbers of members it leaves most operations
@@ -186,13 +201,40 @@ fn basic(operation: Operation) -> Algorithm {
     }
 }
 
-/// Priority of `coll/tuned`; `coll/han` has 35 unless it is set.
+/// Priority of `coll/tuned`.
 const TUNED: i64 = 30;
 
-fn has_han(settings: &Settings) -> bool {
+/// Whether `coll/han` precedes `coll/tuned`. Its priority is 35 from version 5 on, before 0.
+fn has_han(number: Option<(u32, u32)>, settings: &Settings) -> bool {
+    let default = if number.is_some_and(|(major, _)| major >= 5) { 35 } else { 0 };
     let priority = settings.get("coll_han_priority").and_then(|value| value.trim().parse().ok());
-    let selected = settings.get("coll").map(|value| value.trim());
-    priority.unwrap_or(35) > TUNED && selected != Some("^han")
+    priority.unwrap_or(default) > TUNED && Components::of(settings).has("han")
+}
+
+/// The components that the setting `coll` leaves: those that it names, or behind `^` all others.
+struct Components<'a> {
+    named: &'a str,
+    are_excluded: bool,
+}
+
+impl<'a> Components<'a> {
+    fn of(settings: &'a Settings) -> Self {
+        let text = settings.get("coll").map(|value| value.trim()).unwrap_or_default();
+        match text.strip_prefix('^') {
+            Some(named) => Self { named, are_excluded: true },
+            None => Self { named: text, are_excluded: text.is_empty() },
+        }
+    }
+
+    fn has(&self, component: &str) -> bool {
+        self.named.split(',').any(|name| name.trim() == component) != self.are_excluded
+    }
+
+    /// Whether the components are there whose algorithms are followed. Of the others only `han`
+    /// has a priority that matters unless settings say so.
+    fn are_followed(&self) -> bool {
+        ["tuned", "basic", "libnbc"].iter().all(|component| self.has(component))
+    }
 }
 
 /// What `coll/libnbc` does. Its other operations are direct messages.

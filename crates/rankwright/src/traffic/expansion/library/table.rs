@@ -1,6 +1,7 @@
 //! Tables of decisions: rows of text, in files beside this one.
 
 use super::super::algorithms::{Algorithm, Halves, Shape};
+use super::{Estimated, Settings};
 use crate::traffic::collectives::Operation;
 
 /// Rows without comments and head, split at commas.
@@ -13,6 +14,42 @@ pub(super) fn rows(table: &str) -> impl Iterator<Item = Vec<&str>> {
 pub(super) fn operation(name: &str) -> Option<Operation> {
     let same = |operation: &Operation| operation.name().eq_ignore_ascii_case(name);
     (0..).map_while(Operation::from_number).find(same)
+}
+
+const SETTINGS: &str = include_str!("settings.csv");
+
+/// The first setting that has a value which is not followed, by the table of a library.
+pub(super) fn not_followed(library: &str, settings: &Settings) -> Option<Estimated> {
+    let table: Vec<_> = rows(SETTINGS).filter(|row| row[0] == library).collect();
+    let changes = |(name, value): &(&String, &String)| {
+        let row = table.iter().find(|row| fits(row[1], name));
+        row.is_some_and(|row| !is_among(value, row[2]))
+    };
+    let (name, value) = settings.iter().find(changes)?;
+    Some(Estimated::Setting { setting: format!("{name}={value}") })
+}
+
+fn is_among(value: &str, values: &str) -> bool {
+    let value = match value.trim() {
+        "false" => "0",
+        "true" => "1",
+        value => value,
+    };
+    values.split(' ').any(|one| one == value)
+}
+
+/// Whether a name fits a pattern, in which `*` stands for any text.
+fn fits(pattern: &str, name: &str) -> bool {
+    let mut parts = pattern.split('*');
+    let Some(mut rest) = parts.next().and_then(|first| name.strip_prefix(first)) else {
+        return false;
+    };
+    let Some(last) = parts.next_back() else { return rest.is_empty() };
+    for part in parts {
+        let Some((_, behind)) = rest.split_once(part) else { return false };
+        rest = behind;
+    }
+    rest.ends_with(last)
 }
 
 /// What an algorithm takes besides its name.

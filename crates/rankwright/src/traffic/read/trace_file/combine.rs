@@ -19,9 +19,7 @@ pub(super) fn profile(images: Vec<Image>, program: Option<&str>) -> Result<Profi
     profile.run.called_through.clone_from(&first.called_through);
     profile.run.beside_mpi = beside_mpi(&images);
     profile.run.origin = format!("tracer {}", first.tracer);
-    // Some libraries append build details: `Open MPI v4.1.4, package: ...`.
-    let short = first.library.split([',', '\n']).next().unwrap_or_default();
-    profile.run.mpi_library = short.split_whitespace().collect::<Vec<_>>().join(" ");
+    profile.run.mpi_library = in_short(&first.library);
     let mut communicators = Communicators::default();
     for image in images {
         if image.world_size != world_size || image.rank >= world_size {
@@ -47,6 +45,18 @@ pub(super) fn profile(images: Vec<Image>, program: Option<&str>) -> Result<Profi
 }
 
 /// The libraries beside MPI of any rank: some ranks may load more than others.
+/// Name and version of a library. Some append build details: `Open MPI v4.1.4, package: ...`. MPICH
+/// is followed by its device if this is not `ch4`, the usual one: `MPICH Version: 4.0.2 (ch3:nemesis)`.
+pub(super) fn in_short(library: &str) -> String {
+    let first = library.split([',', '\n']).next().unwrap_or_default();
+    let short = first.split_whitespace().collect::<Vec<_>>().join(" ");
+    let device = library.lines().find_map(|line| line.strip_prefix("MPICH Device:"));
+    match device.map(str::trim).filter(|device| !device.starts_with("ch4")) {
+        Some(device) => format!("{short} ({device})"),
+        None => short,
+    }
+}
+
 fn beside_mpi(images: &[Image]) -> Vec<String> {
     let names = images.iter().flat_map(|image| image.beside_mpi.split(','));
     let names: BTreeSet<&str> = names.filter(|name| !name.is_empty()).collect();

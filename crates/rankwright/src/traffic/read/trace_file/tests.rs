@@ -61,6 +61,17 @@ fn a_trace_is_read_whole() {
 }
 
 #[test]
+fn a_library_is_named_in_short() {
+    let in_short = super::combine::in_short;
+    assert_eq!(in_short("Open MPI v4.1.4, package: Debian OpenMPI"), "Open MPI v4.1.4");
+    let mpich = |device| {
+        format!("MPICH Version:\t4.0.2\nMPICH Release date:\t2022\nMPICH Device:\t{device}\n")
+    };
+    assert_eq!(in_short(&mpich("ch4:ucx")), "MPICH Version: 4.0.2");
+    assert_eq!(in_short(&mpich("ch3:nemesis")), "MPICH Version: 4.0.2 (ch3:nemesis)");
+}
+
+#[test]
 fn what_a_rank_waited_for_a_pu_is_at_the_end_of_its_head() {
     let old = image(0, 1, 1, 9);
     let younger: Vec<u8> =
