@@ -205,6 +205,17 @@ class Processes(unittest.TestCase):
             self.assertEqual(result.returncode, 0, result.stderr)
             self.assertEqual(dump_trace.load(path)["facts"]["world_size"], 2)
 
+    def test_the_file_of_the_scheduler_is_closed_and_never_one_of_the_program(self):
+        for mpi in MPIS:
+            with self.subTest(mpi=mpi):
+                _, result = traced(mpi, 2, c_program(mpi, LIVES), "files")
+                if "open 0 0" in result.output:
+                    self.skipTest("SKIPPED: this kernel does not keep the time that a thread waits for a PU")
+                self.assertEqual(result.output.count("open 1 0"), 2, result.output)
+                trace, result = traced(mpi, 2, c_program(mpi, LIVES), "replaced")
+                self.assertEqual(result.output.count("open 1 1"), 2, result.output)
+                self.assertEqual(matrix_of(trace), {(0, 0): (1, 5)})
+
     def test_communicators_made_in_a_loop_are_one_record(self):
         trace, _ = traced("openmpi", 2, c_program("openmpi", LIVES), "many")
         created = [c["created"] for c in trace["communicators"] if c["members"] == [0, 1]]

@@ -12,7 +12,7 @@ uint64_t rw_long_gap = UINT64_MAX;
 /* Two readings in each such time, one of them after a gap, one after calls, take 1.8 % of it. */
 enum { LONG_GAP_NS = 60000 };
 
-static int statistics = -1; /* schedstat of the thread that called MPI_Init */
+static int statistics = -1; /* schedstat of the thread that called MPI_Init; -1: not open, or no longer ours */
 static double ticks_per_ns = 1;
 /* When MPI_Init returned: of the process, and of the thread that called it. */
 static uint64_t process_before, thread_before;
@@ -37,9 +37,12 @@ static uint64_t read_waiting(void)
 {
     uint64_t delay = rw_gap.known;
     if (rw_image->waiting == RW_WAITING_PROCESSOR)
-        delay = rw_nanoseconds(CLOCK_MONOTONIC) - rw_nanoseconds(CLOCK_THREAD_CPUTIME_ID);
-    else
-        read_run_delay(&delay);
+        return rw_nanoseconds(CLOCK_MONOTONIC) - rw_nanoseconds(CLOCK_THREAD_CPUTIME_ID);
+    if (!read_run_delay(&delay)) {
+        /* The program has closed all its files; the number may be that of another one by now. */
+        statistics = -1;
+        rw_long_gap = UINT64_MAX;
+    }
     return delay;
 }
 
@@ -61,6 +64,10 @@ void rw_begin_waiting(struct rw_instant earlier)
     uint64_t delay = 0;
     statistics = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
     rw_image->waiting = read_run_delay(&delay) ? RW_WAITING_RUN_DELAY : RW_WAITING_PROCESSOR;
+    if (rw_image->waiting == RW_WAITING_PROCESSOR && statistics >= 0) {
+        close(statistics);
+        statistics = -1;
+    }
     ticks_per_ns = rate_since(earlier);
     rw_gap.known = read_waiting();
     rw_gap.last_end = rw_ticks();
@@ -68,6 +75,15 @@ void rw_begin_waiting(struct rw_instant earlier)
     rw_gap.waited = rw_gap.last_end - rw_image->begin_ticks;
     rw_image->waited_ticks = rw_gap.waited;
     rw_long_gap = (uint64_t)(LONG_GAP_NS * ticks_per_ns);
+}
+
+void rw_end_waiting(void)
+{
+    uint64_t delay;
+    rw_long_gap = UINT64_MAX;
+    if (statistics >= 0 && read_run_delay(&delay))
+        close(statistics);
+    statistics = -1;
 }
 
 void rw_store_processor_time(void)

@@ -9,10 +9,10 @@
  *     their own waiting (a call that polls may yield its PU) is not taken for that of the next gap.
  * So two readings are at least one threshold apart, and reading takes at most 1.1 us of each 60 us, 1.8 %.
  *
- * The error. A gap below the threshold is not looked at: a thread that lost its PU gets it back after a time slice of
- * .7 ms or more, so such a gap contains no such wait. In a longer gap, what the calls since the last reading took, less
- * than the threshold, is subtracted from the growth, as they may have waited. So the wait in a gap is never overstated
- * but by that in shorter gaps before it, and understated by less than the threshold.
+ * The error. A gap below the threshold is not looked at: ordinary programs keep a PU for a time slice of .7 ms or more;
+ * shorter waits, as for kernel threads, count as computing. In a longer gap, what the calls since the last reading took,
+ * less than the threshold, is subtracted from the growth, as they may have waited. So the wait in a gap may be too long
+ * by what shorter gaps before it waited, and too short by less than the threshold.
  *
  * A thread that sleeps or waits for a disk in a gap is not ready to run: this time stays in the gap, it is the
  * program's. Where the kernel keeps no run delay, the processor clock of the thread replaces it; sleep then counts as
@@ -45,6 +45,8 @@ extern uint64_t rw_long_gap;
 
 /* In MPI_Init, when the image has its head; `earlier`: an instant at the begin of the tracer's own work in it. */
 void rw_begin_waiting(struct rw_instant earlier);
+/* Nothing is read any more. */
+void rw_end_waiting(void);
 /* Stores what this thread and the others computed, if this is the thread that called MPI_Init. */
 void rw_store_processor_time(void);
 /* The gap of this thread that ends at `now`; returns the time after the reading. */

@@ -143,6 +143,7 @@ void rw_end(void)
     if (rw_tracer.world_rank == 0)
         rw_record_settings();
     atomic_store(&rw_tracer.active, false);
+    rw_end_waiting();
     rw_events_end();
     rw_keep_names();
     const bool written = !rw_tracer.per_rank && rw_flush();

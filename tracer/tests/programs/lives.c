@@ -11,10 +11,13 @@
  *   spawn          spawns two ranks of `message`
  *   error          a send to an invalid rank, whose error code is returned
  *   limited        sets its file size limit to 100 bytes before MPI_Finalize
+ *   files          prints whether the tracer's file of scheduling statistics is open, before and after MPI_Finalize
+ *   replaced       puts a file of its own in its place, and prints whether this one is open after MPI_Finalize
  *   many           creates and frees 3000 communicators, a broadcast in each
  */
 #include <mpi.h>
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -99,6 +102,26 @@ static void many_communicators(void)
     }
 }
 
+/* The descriptor of the tracer's file of scheduling statistics; -1: not open. */
+static int statistics(void)
+{
+    for (int file = 0; file < 1024; file++) {
+        char name[64], target[256] = "";
+        snprintf(name, sizeof name, "/proc/self/fd/%d", file);
+        if (readlink(name, target, sizeof target - 1) > 0 && strstr(target, "/schedstat"))
+            return file;
+    }
+    return -1;
+}
+
+static void compute(void)
+{
+    const double begin = MPI_Wtime();
+    while (MPI_Wtime() < begin + .01)
+        ;
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
 /* After the barrier of all ranks. */
 static void die(const char *way)
 {
@@ -138,6 +161,16 @@ int main(int argc, char **argv)
         many_communicators();
     if (parent != MPI_COMM_NULL)
         MPI_Comm_disconnect(&parent);
+    const int file = statistics();
+    if (strcmp(way, "replaced") == 0 && file >= 0) {
+        dup2(open("/dev/null", O_RDONLY), file);
+        compute();
+        compute();
+    }
     MPI_Finalize();
+    if (strcmp(way, "files") == 0)
+        printf("open %d %d\n", file >= 0, statistics() >= 0);
+    if (strcmp(way, "replaced") == 0)
+        printf("open %d %d\n", file >= 0, file >= 0 && fcntl(file, F_GETFD) >= 0);
     return strcmp(way, "code") == 0 ? 3 : 0;
 }
