@@ -45,18 +45,8 @@ pub fn read_guessed(
     arguments: &[String],
     cluster: Option<&Cluster>,
 ) -> Result<Guessed, InputError> {
-    let names = candidates(text, Arguments::new(arguments)).map_err(|found| {
-        let advice = if OTHER_JOBS.iter().any(|(_, other)| *other == found) {
-            "job scripts are read for Slurm, PBS, LSF and Flux; lint the hostfile, rankfile or wrapper that \
-             this one uses, with its launch line in --launcher-args"
-                .to_owned()
-        } else if found == SEVERAL {
-            "say for which one it is read: --from slurm, pbs or lsf".to_owned()
-        } else {
-            format!("if you know it: --from {}", listed(FORMATS.iter()))
-        };
-        InputError::new(file, found, EXPECTED).with_advice(advice)
-    })?;
+    let names = candidates(text, Arguments::new(arguments))
+        .map_err(|found| InputError::new(file, found, EXPECTED).with_advice(way_out(found)))?;
     let formats: Vec<&'static Format> = names.into_iter().filter_map(find).collect();
     let mut readings = Vec::new();
     let mut error = None;
@@ -107,6 +97,19 @@ pub fn read_guessed(
 /// The names of formats.
 fn listed(formats: impl Iterator<Item = &'static Format>) -> String {
     one_of(formats.map(|format| format.name.to_owned()).collect())
+}
+
+/// What to do about a file that is `found` to be for no launcher that is read.
+fn way_out(found: &str) -> String {
+    if OTHER_JOBS.iter().any(|(_, other)| *other == found) {
+        "job scripts are read for Slurm, PBS, LSF and Flux; lint the hostfile, rankfile or wrapper that \
+         this one uses, with its launch line in --launcher-args"
+            .to_owned()
+    } else if found == SEVERAL {
+        "say for which one it is read: --from slurm, pbs or lsf".to_owned()
+    } else {
+        format!("if you know it: --from {}", listed(FORMATS.iter()))
+    }
 }
 
 /// `a, b or c`.

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use super::components;
 use super::cpu_bind::CpuBind;
-use super::job_script::sbatch;
+use super::job_script::{self, sbatch};
 use crate::cluster::hostlist;
 use crate::files::InputError;
 use crate::lint::{MOST_RANKS, Reading, Source, traps};
@@ -13,7 +13,7 @@ use crate::units::counted;
 
 /// Reads as srun does.
 pub(in crate::lint) fn read(source: &Source<'_>) -> Result<Reading, InputError> {
-    if sbatch::is_one(source.text) {
+    if job_script::systems(source.text).contains(&"slurm") {
         return sbatch::read(source);
     }
     if sbatch::multi_prog::is_one(source.text) {

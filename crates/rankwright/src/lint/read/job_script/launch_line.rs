@@ -117,15 +117,22 @@ impl LaunchLine<'_> {
     }
 }
 
-/// `NAME=VALUE` of `--launcher-args`, which count whatever the script does; and the other words.
-pub(super) fn given(source: &Source<'_>) -> (Vec<(String, String)>, Vec<String>) {
+/// `NAME=VALUE` of `--launcher-args`, which count whatever the script does; and the other words. A word
+/// behind one of the options `with_value` is its value: `-l select=2`.
+pub(super) fn given(
+    source: &Source<'_>,
+    with_value: &[&str],
+) -> (Vec<(String, String)>, Vec<String>) {
     let mut variables = Vec::new();
-    let mut words = Vec::new();
+    let mut words: Vec<String> = Vec::new();
+    let mut is_value = false;
     for word in source.arguments.words() {
-        match word.split_once('=').filter(|(name, _)| lexer::is_variable(name)) {
+        let variable = word.split_once('=').filter(|(name, _)| lexer::is_variable(name));
+        match variable.filter(|_| !is_value) {
             Some((name, value)) => variables.push((name.to_owned(), value.to_owned())),
             None => words.push(word.to_owned()),
         }
+        is_value = !is_value && with_value.contains(&word);
     }
     (variables, words)
 }

@@ -125,16 +125,8 @@ pub(super) fn read(
     }
     let binding = arguments.value(&["--bind-to", "-bind-to"]);
     let unbound = binding.is_some_and(|binding| binding.split(':').next() == Some("none"));
-    if binding.is_none() {
-        let text = "they depend on the MPI of mpirun: by default Open MPI 5.0 binds to cores, 4.1 with \
-                    more than two ranks to NUMA nodes, Intel MPI to shares of the node, MPICH not at all";
-        reading.notes.push(format!("{}: {text}", crate::lint::PUS_UNKNOWN));
-    }
-    if let Some(binding) = binding.filter(|_| !unbound) {
-        reading.notes.push(format!(
-            "{}: which ones --bind-to {binding} takes depends on the MPI of mpirun",
-            crate::lint::PUS_UNKNOWN
-        ));
+    if !unbound {
+        reading.notes.push(format!("{}: {}", crate::lint::PUS_UNKNOWN, depends(binding)));
     }
     let order = allocation
         .hosts
@@ -148,6 +140,18 @@ pub(super) fn read(
         warn_of_slots(line, allocation, each, reading);
     }
     Ok(())
+}
+
+/// Why the PUs of ranks that are bound are unknown.
+fn depends(binding: Option<&str>) -> String {
+    match binding {
+        Some(binding) => {
+            format!("which ones --bind-to {binding} takes depends on the MPI of mpirun")
+        }
+        None => "they depend on the MPI of mpirun: by default Open MPI 5.0 binds to cores, 4.1 with \
+                 more than two ranks to NUMA nodes, Intel MPI to shares of the node, MPICH not at all"
+            .to_owned(),
+    }
 }
 
 /// The options without the batch system's own list of hosts, which mpirun reads anyway.

@@ -18,6 +18,9 @@ use crate::units::counted;
 /// The variable with the name of the file that lists the hosts, once for each slot.
 const LIST: &str = "$LSB_DJOB_HOSTFILE";
 
+/// Options of bsub whose value may look like a variable.
+const WITH_RESOURCES: [&str; 4] = ["-R", "-m", "-W", "-gpu"];
+
 /// What a job asks for.
 #[derive(Debug, Default)]
 struct Request {
@@ -38,7 +41,7 @@ pub(in crate::lint) fn read(source: &Source<'_>) -> Result<Reading, InputError> 
         return Err(source.wrong(None, "a binary file", "a script for bsub"));
     }
     let mut reading = Reading::default();
-    let (given, words) = given(source);
+    let (given, words) = given(source, &WITH_RESOURCES);
     let mut request = Request::default();
     for (line, text) in directives(source.text, "#BSUB") {
         let words =
@@ -150,9 +153,10 @@ impl Request {
         }
         let has_one = source.machines.cluster().is_some_and(|cluster| cluster.nodes.len() == 1);
         match (self.slots, self.per_host) {
-            _ if self.one_host || has_one => Ok(1),
+            _ if self.one_host => Ok(1),
             (Some((slots, _)), Some(each)) => Ok(slots.div_ceil(each)),
             (Some((1, _)), None) | (None, _) => Ok(1),
+            (Some(_), None) if has_one => Ok(1),
             (Some((slots, line)), None) => {
                 let found = format!("-n {slots} without the slots of a host");
                 let expected =
@@ -217,8 +221,12 @@ mod tests {
 
     /// `NODE:CORES` of every rank, with `?` for cores that are not known, and the warnings.
     fn read(script: &str) -> Result<(String, Vec<&'static str>), String> {
+        read_on(2, script)
+    }
+
+    fn read_on(nodes: usize, script: &str) -> Result<(String, Vec<&'static str>), String> {
         let machine = synthetic::parse("pack:2 core:5 pu:2").unwrap();
-        let names = (0..2).map(|node| format!("h{node}")).collect();
+        let names = (0..nodes).map(|node| format!("h{node}")).collect();
         let cluster =
             ClusterDescription::uniform("c", names, NodeGroup::all_free(machine)).build().unwrap();
         let guessed = read_guessed(&format!("#!/bin/bash\n{script}"), "job", &[], Some(&cluster))
@@ -256,6 +264,15 @@ mod tests {
             let expected = Ok((expected.to_owned(), Vec::new()));
             assert_eq!(read(&format!("#BSUB {script}")), expected, "{script}");
         }
+    }
+
+    #[test]
+    fn a_cluster_of_one_node_has_the_whole_job_unless_it_asks_for_more() {
+        let one = |options: &str| read_on(1, &format!("#BSUB {options}\nmpirun ./a"));
+        assert_eq!(one("-n 4"), Ok(("0:? 0:? 0:? 0:?".to_owned(), Vec::new())));
+        assert_eq!(one("-n 2 -R span[ptile=2]"), Ok(("0:? 0:?".to_owned(), Vec::new())));
+        let error = one("-n 8 -R span[ptile=4]").unwrap_err();
+        assert!(error.contains("found a job on 2 nodes, expected at most the 1 node"), "{error}");
     }
 
     #[test]

@@ -14,13 +14,16 @@ use resources::Request;
 /// The variable with the name of the file that lists the hosts, once for each rank.
 const LIST: &str = "$PBS_NODEFILE";
 
+/// Options of qsub whose value looks like a variable.
+const WITH_RESOURCES: [&str; 2] = ["-l", "-W"];
+
 /// Reads as PBS and the launcher in the script do.
 pub(in crate::lint) fn read(source: &Source<'_>) -> Result<Reading, InputError> {
     if source.text.contains('\0') {
         return Err(source.wrong(None, "a binary file", "a script for qsub"));
     }
     let mut reading = Reading::default();
-    let (given, words) = given(source);
+    let (given, words) = given(source, &WITH_RESOURCES);
     let request = Request::of(source, &words)?;
     let hosts = request.hosts(source, &mut reading)?;
     let allocation = Allocation { hosts, slot: "process", list: Some(LIST) };
@@ -121,6 +124,20 @@ mod tests {
             ("#PBS -l select=2:mpiprocs=2\nmpiexec --cpu-bind depth -n 3 ./a", "0 0 1"),
         ] {
             assert_eq!(read(script), Ok((expected.to_owned(), Vec::new())), "{script}");
+        }
+    }
+
+    #[test]
+    fn options_of_qsub_and_variables_are_kept_apart() {
+        let script = "#!/bin/bash\n#PBS -N x\nN=$(nproc)\nmpirun -np $N ./a";
+        for options in
+            ["-l select=2:mpiprocs=2 N=3", "N=3 -l nodes=2:ppn=2", "N=3 -lselect=2:mpiprocs=2"]
+        {
+            let arguments: Vec<String> = options.split(' ').map(str::to_owned).collect();
+            let guessed = read_guessed(script, "job", &arguments, None).expect(options);
+            let hosts: Vec<&str> =
+                guessed.reading.ranks.iter().map(|rank| rank.host.as_str()).collect();
+            assert_eq!(hosts, ["node0", "node0", "node1"], "{options}");
         }
     }
 

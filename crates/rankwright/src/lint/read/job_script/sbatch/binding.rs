@@ -49,18 +49,7 @@ impl Binding {
             Some((value, _)) => value.and_then(|value| value.parse().ok()).map(Some).ok_or(()),
         };
         let hint = step.value("hint").or_else(|| script.job.value("hint"));
-        let kind = value.as_deref().and_then(|value| value.rsplit(',').next());
-        // `verbose` alone says nothing of the binding.
-        let kind = kind.filter(|kind| !["verbose", "v", "quiet", "q"].contains(kind));
-        let unit = match (kind, hint) {
-            (None, None) => Ok(None),
-            (None, Some("nomultithread")) | (Some("threads" | "thread"), None) => {
-                Ok(Some(Unit::Thread))
-            }
-            (Some("cores" | "core"), None) => Ok(Some(Unit::Core)),
-            (Some("sockets" | "socket"), None) => Ok(Some(Unit::Package)),
-            _ => Err("the binding, which is not predicted"),
-        };
+        let unit = unit(value.as_deref(), hint);
         let order = match order {
             None | Some("cyclic" | "*") => Ok(Order::Cyclic),
             Some("block") => Ok(Order::Block),
@@ -124,6 +113,22 @@ impl Binding {
                 })
             }
         }
+    }
+}
+
+/// What `--cpu-bind` and `--hint` bind to; `None`: Slurm's choice.
+fn unit(cpu_bind: Option<&str>, hint: Option<&str>) -> Result<Option<Unit>, &'static str> {
+    let kind = cpu_bind.and_then(|value| value.rsplit(',').next());
+    // `verbose` alone says nothing of the binding.
+    let kind = kind.filter(|kind| !["verbose", "v", "quiet", "q"].contains(kind));
+    match (kind, hint) {
+        (None, None) => Ok(None),
+        (None, Some("nomultithread")) | (Some("threads" | "thread"), None) => {
+            Ok(Some(Unit::Thread))
+        }
+        (Some("cores" | "core"), None) => Ok(Some(Unit::Core)),
+        (Some("sockets" | "socket"), None) => Ok(Some(Unit::Package)),
+        _ => Err("the binding, which is not predicted"),
     }
 }
 

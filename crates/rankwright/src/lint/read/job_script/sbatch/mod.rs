@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use super::allocation::{Allocation, Granted};
 use super::launch_line::{self, LaunchLine, wrong};
 use super::shell::{Expanded, Launch, Shell, Value};
-use super::{hostfile, mpirun};
+use super::{directives, hostfile, mpirun};
 use crate::files::{InputError, read_text};
 use crate::launch::shell::split;
 use crate::lint::read::script::{Starter, is_mpi_launcher};
@@ -22,11 +22,6 @@ use crate::units::counted;
 use job::Counts;
 use multi_prog::Programs;
 use options::Options;
-
-/// Whether the text is such a script.
-pub(in crate::lint) fn is_one(text: &str) -> bool {
-    text.lines().any(|line| line.starts_with("#SBATCH"))
-}
 
 /// A script while it is read.
 struct Script<'a> {
@@ -90,15 +85,7 @@ type Variable = (String, String);
 /// with its variables.
 fn job_options(source: &Source<'_>) -> Result<(Options, Vec<Variable>), InputError> {
     let mut job = Options::default();
-    for (line, text) in (1..).zip(source.text.lines()) {
-        let text = text.trim_end();
-        let Some(options) = text.strip_prefix("#SBATCH") else {
-            if !text.is_empty() && !text.starts_with('#') {
-                break;
-            }
-            continue;
-        };
-        let options = options.split(" #").next().unwrap_or_default();
+    for (line, options) in directives(source.text, "#SBATCH") {
         let words = split(options)
             .map_err(|open| wrong(source, line, &open.to_string(), "closed quotes"))?;
         if let Some("hetjob" | "packjob") = words.first().map(String::as_str) {
@@ -112,7 +99,7 @@ fn job_options(source: &Source<'_>) -> Result<(Options, Vec<Variable>), InputErr
             return Err(wrong(source, line, found, "options of sbatch").with_advice(advice));
         }
     }
-    let (given, mut words) = launch_line::given(source);
+    let (given, mut words) = launch_line::given(source, &[]);
     if words.first().is_some_and(|word| word.rsplit('/').next() == Some("srun")) {
         words.remove(0);
     }

@@ -162,12 +162,7 @@ impl Shell {
                 None
             }
             Some("unset" | "read" | "mapfile" | "readarray" | "getopts" | "let") => {
-                for name in words[1..].iter().filter_map(literal) {
-                    let name = name.split(['=', '+', '-']).next().unwrap_or_default();
-                    self.set(name, Value::Unknown);
-                    self.arrays.remove(name);
-                    self.exported.remove(name);
-                }
+                words[1..].iter().filter_map(literal).for_each(|name| self.forget(name));
                 None
             }
             Some("cd" | "pushd" | "popd") => {
@@ -176,6 +171,14 @@ impl Shell {
             }
             _ => self.launch(assignments, words, command.line),
         }
+    }
+
+    /// A variable that a command sets or unsets.
+    fn forget(&mut self, name: &str) {
+        let name = name.split(['=', '+', '-']).next().unwrap_or_default();
+        self.set(name, Value::Unknown);
+        self.arrays.remove(name);
+        self.exported.remove(name);
     }
 
     fn launch(&self, assignments: &[Word], words: &[Word], line: usize) -> Option<Launch> {
