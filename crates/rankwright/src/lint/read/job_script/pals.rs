@@ -101,20 +101,40 @@ pub(super) fn read(
     if let Binding::Unknown(why) = &binding {
         reading.notes.push(format!("{PUS_UNKNOWN}: {why}"));
     }
-    let mut left = ranks;
     let mut first = 0;
+    let mut checked = Checked::default();
     for (host, each) in allocation.hosts.iter().zip(of_host) {
-        let count = each.min(left);
         let machine = line.source.machines.machine(&host.name);
-        let places = binding.places(machine, is_aprun, count);
-        warn(line, &host.name, machine, (&binding, &places), first, reading);
+        let places = binding.places(machine, is_aprun, each.min(ranks - first));
+        if checked.is_new(machine, places.len()) {
+            warn(line, &host.name, machine, (&binding, &places), first, reading);
+        }
         for place in places {
             reading.add(first, &host.name, place, line.launch.line);
             first += 1;
         }
-        left -= count;
     }
     Ok(())
+}
+
+/// The machines that were checked, each with the most ranks: nodes that are alike are not told twice.
+#[derive(Default)]
+struct Checked<'a>(Vec<(Option<&'a Machine>, usize)>);
+
+impl<'a> Checked<'a> {
+    fn is_new(&mut self, machine: Option<&'a Machine>, ranks: usize) -> bool {
+        let same = |other: Option<&Machine>| match (machine, other) {
+            (Some(machine), Some(other)) => std::ptr::eq(machine, other),
+            (machine, other) => machine.is_none() && other.is_none(),
+        };
+        match self.0.iter_mut().find(|(other, _)| same(*other)) {
+            Some((_, most)) => ranks > std::mem::replace(most, ranks.max(*most)),
+            None => {
+                self.0.push((machine, ranks));
+                true
+            }
+        }
+    }
 }
 
 /// The options without the batch system's own list of hosts.
@@ -236,9 +256,6 @@ fn warn(
     first: usize,
     reading: &mut Reading,
 ) {
-    if first > 0 {
-        return;
-    }
     if let Binding::List(bind) = binding {
         bind.warn_if_short(host, places.len(), reading);
     }
@@ -253,7 +270,10 @@ fn warn(
             counted(machine.pus.len(), "CPU")
         );
         reading.warn(&traps::DEPTH, line.launch.line, text);
-        reading.notes.push(format!("{PUS_UNKNOWN} of the ranks beyond the CPUs of the nodes"));
+        let note = format!("{PUS_UNKNOWN} of the ranks beyond the CPUs of the nodes");
+        if !reading.notes.contains(&note) {
+            reading.notes.push(note);
+        }
     }
     let split = (first..).zip(places).find(|(_, place)| is_split(machine, place));
     if let Some((rank, Place::Pus(pus))) = split {
@@ -275,4 +295,47 @@ fn is_split(machine: &Machine, place: &Place) -> bool {
     packages.sort_unstable();
     packages.dedup();
     packages.len() > 1 && pus.as_slice().len() <= machine.pus.len() / machine.packages.max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::cluster::read::synthetic;
+    use crate::cluster::{Cluster, ClusterDescription, Node, NodeGroup};
+    use crate::lint::{read_guessed, traps};
+
+    /// Nodes with eight PUs, then nodes with four.
+    fn cluster(large: usize, small: usize) -> Cluster {
+        let group = |topology| NodeGroup::all_free(synthetic::parse(topology).unwrap());
+        let names = (0..large).map(|node| format!("large{node}")).collect();
+        let mut description = ClusterDescription::uniform("c", names, group("pack:2 core:4 pu:1"));
+        description.groups.push(group("pack:2 core:2 pu:1"));
+        let small = (0..small).map(|node| format!("small{node}"));
+        description.nodes.extend(small.map(|name| Node { name, group: 1, switch: None }));
+        description.build().unwrap()
+    }
+
+    /// The warnings of a job on all nodes.
+    fn warnings(large: usize, small: usize, options: &str) -> Vec<String> {
+        let nodes = large + small;
+        let script = format!("#!/bin/bash\n#PBS -l select={nodes}\nmpiexec {options} ./a");
+        let guessed = read_guessed(&script, "job", &[], Some(&cluster(large, small))).unwrap();
+        let warnings = guessed.reading.warnings.iter();
+        let of_binding = [&traps::DEPTH, &traps::LIST_AGAIN].map(|trap| trap.code);
+        let warnings = warnings.filter(|it| of_binding.contains(&it.trap.code));
+        warnings.map(|it| it.text.clone()).collect()
+    }
+
+    #[test]
+    fn each_kind_of_node_is_checked_once() {
+        let found = warnings(2, 2, "--ppn 8 --depth 1 --cpu-bind depth");
+        assert_eq!(found, ["8 ranks of 1 CPU on small0, which has 4 CPUs"]);
+        let found = warnings(2, 1, "--ppn 9 --cpu-bind depth");
+        assert_eq!(found.len(), 2, "{found:?}");
+        let found = warnings(2, 1, "--ppn 3 --cpu-bind list:0:1");
+        assert_eq!(
+            found,
+            ["large0", "small0"]
+                .map(|host| { format!("{host} has 3 ranks, but the list has entries for 2") })
+        );
+    }
 }
