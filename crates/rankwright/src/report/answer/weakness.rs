@@ -7,6 +7,7 @@ use serde::Serialize;
 use super::Facts;
 use super::sentence::small_percent;
 use crate::choose::{Basis, Evaluation};
+use crate::traffic::expansion::library::Estimated;
 use crate::traffic::profile::RoughComputing;
 use crate::traffic::{Job, Workload};
 
@@ -133,6 +134,12 @@ fn part(facts: &Facts) -> Option<Weakness> {
 }
 
 fn collectives(facts: &Facts) -> Option<Weakness> {
+    // A replay has the messages of the run's own library.
+    if facts.plan.evaluation.as_ref().map(Evaluation::basis) == Some(Basis::Replay) {
+        let why = estimated(&facts.workload.jobs)?;
+        let text = format!("collectives are estimated: {why}");
+        return Some(Weakness::new("collectives-estimated", text, MEASURE));
+    }
     let total = facts.plan.best().load.total.0;
     let bytes = facts.effects?.collectives.as_ref()?.bytes;
     let share = bytes as f64 / total.max(1) as f64;
@@ -144,6 +151,12 @@ fn collectives(facts: &Facts) -> Option<Weakness> {
             MEASURE,
         )
     })
+}
+
+/// Why the algorithms of the first job with collective calls of unknown algorithms are an estimate.
+fn estimated(jobs: &[Job]) -> Option<&Estimated> {
+    let called = jobs.iter().filter(|job| !job.collectives.calls.is_empty());
+    called.filter_map(|job| job.collectives.library.estimated()).next()
 }
 
 fn neighbours(facts: &Facts) -> Option<Weakness> {
@@ -164,4 +177,40 @@ fn default(facts: &Facts) -> Option<Weakness> {
             MEASURE,
         )
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ids::Rank;
+    use crate::traffic::collectives::{CollectiveCalls, Form, Operation};
+    use crate::traffic::expansion::library::{Library, Settings};
+
+    #[test]
+    fn a_replay_is_weakened_only_by_collectives_of_a_library_that_is_not_known() {
+        let job = |library: &str, calls: usize| {
+            let call = CollectiveCalls {
+                rank: Rank(0),
+                communicator: 0,
+                operation: Operation::Barrier,
+                form: Form::Blocking,
+                root: None,
+                calls: 1,
+                bytes: 0,
+                seconds: 0.0,
+                first: 0.0,
+                last: 0.0,
+                row: Vec::new(),
+            };
+            let mut job = Job::default();
+            job.collectives.library = Library::new(library, &Settings::new());
+            job.collectives.calls = vec![call; calls];
+            job
+        };
+        let (known, closed) = ("Open MPI v4.1.4", "Intel(R) MPI Library 2021.9");
+        assert_eq!(estimated(&[job(known, 1), job(closed, 0)]), None);
+        let why = [job(known, 1), job(closed, 1)];
+        let why = estimated(&why).map(ToString::to_string);
+        assert_eq!(why.as_deref(), Some("how Intel MPI chooses algorithms is not public"));
+    }
 }

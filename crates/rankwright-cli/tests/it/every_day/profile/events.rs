@@ -167,6 +167,15 @@ fn a_replay_sends_what_the_program_sent() {
     {
         assert_eq!(row["workload_finish_s"], replayed["workload_finish_s"], "{row}");
     }
+    // The answer of `place` is not weakened by collectives: the library's algorithms are known.
+    let placement = path_of(folder.path(), "placement.json");
+    let arguments = ["place", &profile, "--on", "paper:2013", "--format", "json", "-o", &placement];
+    let output = rankwright(&arguments).output().unwrap();
+    let placed: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(placed["by"], "replay", "{placed}");
+    let weaknesses = placed["answer"]["weaknesses"].as_array().unwrap().clone();
+    let is_estimated = |weakness: &serde_json::Value| weakness["code"] == "collectives-estimated";
+    assert!(!weaknesses.iter().any(is_estimated), "{weaknesses:?}");
 }
 
 /// Every call that is wrapped, on intercommunicators, with wildcards, persistent and nonblocking.
