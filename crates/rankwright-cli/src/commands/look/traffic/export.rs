@@ -11,6 +11,7 @@ use rankwright::traffic::expansion::Expansion;
 use rankwright::traffic::read::events::store::Recording;
 use rankwright::traffic::read::events::{goal, simgrid};
 use rankwright::traffic::read::import::{self, FORMATS, Imported};
+use rankwright::traffic::read::profile_file;
 
 use super::formats::{parse_expansion, warn_if_estimated};
 use super::recorded::{chosen_job, chosen_run};
@@ -93,7 +94,7 @@ impl Export {
             let text = format!("--speed: found {}, expected a number above 0", self.speed);
             return Err(UsageError(text).into());
         }
-        let (recording, folder) = self.recording(SIMGRID, "a folder")?;
+        let (recording, folder) = self.recording((SIMGRID, "a folder"), verbosity)?;
         let folder = std::path::absolute(folder)?;
         let exported = simgrid::export(&recording, &folder, self.speed)?;
         warn_of_left_out(&exported.left_out, "SimGrid", verbosity);
@@ -101,14 +102,18 @@ impl Export {
     }
 
     fn goal(&self, verbosity: &Verbosity) -> anyhow::Result<()> {
-        let (recording, path) = self.recording(GOAL, "a file")?;
+        let (recording, path) = self.recording((GOAL, "a file"), verbosity)?;
         let exported = goal::export(&recording, path)?;
         warn_of_left_out(&exported.left_out, "LogGOPSim", verbosity);
         Ok(())
     }
 
     /// The events to export, and where to.
-    fn recording(&self, format: &str, target: &str) -> anyhow::Result<(Recording, &Path)> {
+    fn recording(
+        &self,
+        (format, target): (&str, &str),
+        verbosity: &Verbosity,
+    ) -> anyhow::Result<(Recording, &Path)> {
         let Some(output) = self.output.as_deref().filter(|path| path.as_os_str() != "-") else {
             return Err(UsageError(format!("--format {format} needs {target}: give -o")).into());
         };
@@ -117,7 +122,9 @@ impl Export {
             let text = format!("--format {format}: found {}, expected a profile", path.display());
             return Err(UsageError(text).into());
         }
-        Ok((Recording::open(path)?, output))
+        let recording = Recording::open(path)?;
+        warn_if_estimated(&profile_file::read(path)?, Expansion::Library, verbosity);
+        Ok((recording, output))
     }
 
     /// The format by the ending of the output's name.

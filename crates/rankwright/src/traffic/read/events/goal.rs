@@ -1,8 +1,8 @@
 //! GOAL schedules for [LogGOPSim]: the calls of every rank as a graph of operations in one text file.
 //! Checked with LogGOPSim of 2025.
 //!
-//! Time outside MPI is a `calc` in nanoseconds; collective operations are messages, as in a replay. An
-//! operation that continues before its message is complete is followed by one that needs only its begin
+//! Time outside MPI is a `calc` in nanoseconds; collective operations are messages, as in a replay with each
+//! rank on a node of its own. An operation that continues before its message is complete is followed by one that needs only its begin
 //! (`irequires`), any other by one that needs its end (`requires`). LogGOPSim charges its G for one
 //! byte less than the length, so a message without bytes gets one.
 //!
@@ -33,7 +33,7 @@ pub struct Exported {
 /// If the events are damaged or incomplete, several threads of a rank call MPI, or the file cannot be
 /// written.
 pub fn export(recording: &Recording, path: &Path) -> Result<Exported, ExportError> {
-    let matching = Matching::new(recording)?;
+    let (matching, library) = (Matching::new(recording)?, recording.library()?);
     let tags = Tags::new(&matching);
     let mut exported = Exported::default();
     let mut failed = None;
@@ -44,7 +44,8 @@ pub fn export(recording: &Recording, path: &Path) -> Result<Exported, ExportErro
             let mut writer =
                 Writer { tags: &tags, file: &mut file, after: Vec::new(), calculated: 0 };
             let error = match Steps::new(recording, &matching, rank, |_| false) {
-                Ok(mut steps) => {
+                Ok(steps) => {
+                    let mut steps = steps.with_library(&library, matching.groups());
                     let error = writer.write_rank(&mut steps)?.err();
                     for (what, count) in steps.left_out() {
                         *exported.left_out.entry(what).or_default() += count;
@@ -216,5 +217,24 @@ m2 requires c1
 }
 ";
         assert_eq!(fs::read_to_string(path).unwrap(), expected);
+    }
+
+    #[test]
+    fn collectives_are_those_of_the_library() {
+        let folder = tempfile::tempdir().unwrap();
+        let profile = write_profile(folder.path(), 5);
+        let rank = |number: u64| {
+            let bytes = if number == 0 { 64 } else { 0 };
+            Payload::new(5).event(9, &[1, 0, WORLD, 3, bytes])
+        };
+        let ranks: Vec<Payload> = (0..5).map(rank).collect();
+        store::add(&profile, &write_files(folder.path(), &ranks)).unwrap();
+        let path = folder.path().join("run.goal");
+        export(&Recording::open(&profile).unwrap(), &path).unwrap();
+        let text = fs::read_to_string(path).unwrap();
+        // Open MPI broadcasts a short message to five ranks along a tree, not from the root to each.
+        let senders = text.split("\nrank ").filter(|rank| rank.contains(": send 64b"));
+        assert!(senders.count() > 1, "{text}");
+        assert_eq!(text.matches(": send 64b").count(), 4, "{text}");
     }
 }

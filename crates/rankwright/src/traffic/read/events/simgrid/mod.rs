@@ -4,7 +4,7 @@
 //!
 //! All amounts are bytes. Time outside MPI becomes computation on a host of a given speed. The
 //! format has neither communicators nor nonblocking collectives: those become messages
-//! ([`steps`](super::steps)), whose tags are renumbered to keep communicators apart.
+//! ([`steps`](super::steps)), as in a replay with each rank on a node of its own, whose tags are renumbered to keep communicators apart.
 //!
 //! [SimGrid]: https://simgrid.org
 
@@ -44,7 +44,7 @@ pub struct Exported {
 /// If the events are damaged or incomplete, several threads of a rank call MPI, or a file cannot be
 /// written.
 pub fn export(recording: &Recording, folder: &Path, speed: f64) -> Result<Exported, ExportError> {
-    let matching = Matching::new(recording)?;
+    let (matching, library) = (Matching::new(recording)?, recording.library()?);
     let tags = Tags::new(&matching);
     let mut exported = Exported { list: folder.join(LIST), ..Exported::default() };
     files::make_folder(folder)?;
@@ -52,7 +52,8 @@ pub fn export(recording: &Recording, folder: &Path, speed: f64) -> Result<Export
     for rank in (0..recording.ranks()).map(Rank) {
         let path = folder.join(format!("rank-{rank}.txt"));
         let keeps = |collective: &Collective| native::action(collective, 1, Rank(0)).is_some();
-        let mut steps = Steps::new(recording, &matching, rank, keeps)?;
+        let steps = Steps::new(recording, &matching, rank, keeps)?;
+        let mut steps = steps.with_library(&library, matching.groups());
         let mut failed = None;
         let written = files::stream_atomically(&path, |file| {
             let (tags, flops, actions) = (&tags, 0.0, 0);

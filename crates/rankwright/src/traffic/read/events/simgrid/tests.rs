@@ -66,10 +66,10 @@ fn collectives_of_all_ranks_are_actions_and_others_messages() {
         "1 irecv 0 1 16",
         "1 wait 1 0 1",
         "1 wait 0 1 1",
-        "1 isend 0 2 8",
-        "1 wait 1 0 2",
         "1 irecv 0 2 8",
+        "1 isend 0 2 8",
         "1 wait 0 1 2",
+        "1 wait 1 0 2",
         "1 finalize",
     ];
     assert_eq!(actions, expected);
