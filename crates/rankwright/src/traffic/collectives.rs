@@ -132,6 +132,13 @@ macro_rules! operations {
                 match name { $($text => Some(Self::$name),)* _ => None }
             }
 
+            /// Whether each member's part of its buffer, a block for every member, is what
+            /// libraries choose by and divide.
+            #[must_use]
+            pub const fn divides_buffer(self) -> bool {
+                matches!(self, Self::Alltoall | Self::Scatter | Self::ReduceScatterBlock)
+            }
+
             /// Its name without `MPI_`.
             #[must_use]
             pub fn name(self) -> &'static str {

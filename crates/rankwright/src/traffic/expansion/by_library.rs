@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use super::InRound;
 use super::library::Library;
-use super::schedule::{Amounts, Call, Group, Phase, Schedule, element};
+use super::schedule::{Amounts, Call, Group, Phase, Schedule};
 use crate::ids::Rank;
 use crate::traffic::Flow;
 use crate::traffic::collectives::{CollectiveCalls, Form, Operation};
@@ -24,19 +24,10 @@ pub(super) fn flows(
     let times = calls.iter().map(|call| call.calls).max().unwrap_or_default().max(1);
     let group = Group::new(communicator);
     let amounts = Means::new(operation, communicator, calls, times);
-    let members = group.members().max(1) as u64;
-    let divided = matches!(
-        operation,
-        Operation::Alltoall | Operation::Scatter | Operation::ReduceScatterBlock
-    );
     let root = calls.iter().find_map(|call| call.root);
     let call = Call {
-        operation,
-        root: root.and_then(|root| group.place(root)),
-        bytes: amounts.largest,
-        element: element(if divided { amounts.largest / members } else { amounts.largest }),
         nonblocking: calls.iter().any(|call| call.form == Form::Nonblocking),
-        amounts: &amounts,
+        ..Call::new(operation, root, amounts.largest, &group, &amounts)
     };
     let mut sent: BTreeMap<(Rank, Rank), InRound> = BTreeMap::new();
     let all = communicator.members.iter().chain(&communicator.remote_members).flatten();

@@ -172,10 +172,9 @@ impl Library {
 
 /// Bytes by which libraries choose: of the buffer, or of one block.
 fn deciding_bytes(call: &Call<'_>, size: usize) -> u64 {
-    use Operation as O;
     match call.operation {
-        O::Alltoall | O::Scatter | O::ReduceScatterBlock => call.bytes / size as u64,
-        O::Allgatherv => call.contributed(0, size) / size as u64,
+        operation if operation.divides_buffer() => call.bytes / size as u64,
+        Operation::Allgatherv => call.contributed(0, size) / size as u64,
         _ => call.bytes,
     }
 }

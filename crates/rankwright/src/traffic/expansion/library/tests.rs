@@ -43,9 +43,8 @@ fn uneven(operation: Operation, block: u64, ranks: usize) -> Uneven {
 }
 
 fn call(operation: Operation, amounts: &Uneven, root: usize, ranks: usize) -> Call<'_> {
-    use Operation as O;
-    let whole = matches!(operation, O::Alltoall | O::Scatter | O::ReduceScatterBlock);
-    let bytes = if whole { amounts.block * ranks as u64 } else { amounts.block };
+    let bytes =
+        if operation.divides_buffer() { amounts.block * ranks as u64 } else { amounts.block };
     let (root, element) = (Some(root), element(amounts.block));
     Call { operation, root, bytes, element, nonblocking: false, amounts }
 }

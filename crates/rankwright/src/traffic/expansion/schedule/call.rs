@@ -1,5 +1,6 @@
 //! Calls to collective operations as the algorithms see them.
 
+use super::Group;
 use crate::ids::Rank;
 use crate::traffic::collectives::Operation;
 
@@ -19,7 +20,7 @@ pub trait Amounts {
 pub struct Call<'a> {
     /// The operation.
     pub operation: Operation,
-    /// Root, if the operation has one: index into the [`Group`](super::Group).
+    /// Root, if the operation has one: index into the [`Group`].
     pub root: Option<usize>,
     /// Largest contribution of a member, in bytes: the whole buffer of operations in which all
     /// members, or the root, contribute equally.
@@ -47,7 +48,27 @@ pub fn element(bytes: u64) -> u64 {
     [8, 4].into_iter().find(|size| bytes.is_multiple_of(*size)).unwrap_or(1)
 }
 
-impl Call<'_> {
+impl<'a> Call<'a> {
+    /// A blocking call on a group, with the largest contribution of a member, in bytes.
+    #[must_use]
+    pub fn new(
+        operation: Operation,
+        root: Option<Rank>,
+        largest: u64,
+        group: &Group,
+        amounts: &'a dyn Amounts,
+    ) -> Self {
+        let blocks = if operation.divides_buffer() { group.members().max(1) as u64 } else { 1 };
+        Self {
+            operation,
+            root: root.and_then(|root| group.place(root)),
+            bytes: largest,
+            element: element(largest / blocks),
+            nonblocking: false,
+            amounts,
+        }
+    }
+
     /// Bytes contributed by `members` members from `first` on.
     pub(in super::super) fn contributed(&self, first: usize, members: usize) -> u64 {
         match self.amounts.contributions() {

@@ -4,29 +4,14 @@
 
 use super::matching::Collective;
 use crate::ids::Rank;
-use crate::traffic::collectives::Operation;
-use crate::traffic::expansion::schedule::{Amounts, Call, Group, element};
+use crate::traffic::expansion::schedule::{Amounts, Call, Group};
 
 impl Collective {
     /// The call on its communicator.
     #[must_use]
     pub fn call(&self, group: &Group) -> Call<'_> {
-        let root = self.root.and_then(|root| group.place(root));
-        let members = group.members() as u64;
-        let block = match self.operation {
-            Operation::Alltoall | Operation::Scatter | Operation::ReduceScatterBlock => {
-                self.largest / members.max(1)
-            }
-            _ => self.largest,
-        };
-        Call {
-            operation: self.operation,
-            root,
-            bytes: self.largest,
-            element: element(block),
-            nonblocking: self.nonblocking,
-            amounts: self,
-        }
+        let call = Call::new(self.operation, self.root, self.largest, group, self);
+        Call { nonblocking: self.nonblocking, ..call }
     }
 }
 
@@ -45,7 +30,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::traffic::collectives::{CollectiveCalls, Form};
+    use crate::traffic::collectives::{CollectiveCalls, Form, Operation};
     use crate::traffic::communicator::Communicator;
     use crate::traffic::expansion::library::Library;
     use crate::traffic::expansion::schedule::{Phase, Schedule};
