@@ -23,7 +23,7 @@ use crate::units::Seconds;
 
 /// What [`Decoder::next`] finds at the end of an incomplete record.
 pub(super) const CUT_SHORT: &str = "a record of events that was cut short";
-/// Limit of members over all communicators; more is a damaged file.
+/// Limit of members over all communicators of all ranks; more is a damaged file.
 const MOST_MEMBERS: usize = 1 << 26;
 
 /// The communicators of all ranks; equal ones are one object. With a copy for each rank the members of
@@ -35,6 +35,7 @@ pub(super) struct KnownCommunicators(Arc<Mutex<Known>>);
 struct Known {
     by_encoding: FxHashMap<Box<[u8]>, Arc<CommunicatorIdentity>>,
     distinct: FxHashSet<Arc<CommunicatorIdentity>>,
+    members: usize,
 }
 
 impl KnownCommunicators {
@@ -44,6 +45,16 @@ impl KnownCommunicators {
 
     fn get(&self, encoded: &[u8]) -> Option<Arc<CommunicatorIdentity>> {
         self.lock().by_encoding.get(encoded).cloned()
+    }
+
+    /// Counts members that were read.
+    fn count(&self, members: usize) -> Result<(), String> {
+        let known = &mut *self.lock();
+        known.members = known.members.saturating_add(members);
+        match known.members <= MOST_MEMBERS {
+            true => Ok(()),
+            false => Err(format!("a communicator of {members} members")),
+        }
     }
 
     fn add(&self, encoded: &[u8], identity: CommunicatorIdentity) -> Arc<CommunicatorIdentity> {
@@ -66,7 +77,6 @@ pub(super) struct Decoder {
     /// Of the event that comes next.
     waited: Seconds,
     requests: u64,
-    members: usize,
     known: KnownCommunicators,
     /// Communicators named so far, by index within the rank.
     pub(super) communicators: Vec<Arc<CommunicatorIdentity>>,
@@ -80,7 +90,6 @@ impl Decoder {
             thread: 0,
             waited: Seconds(0.0),
             requests: 0,
-            members: 0,
             known,
             communicators: Vec::new(),
         }
@@ -266,17 +275,20 @@ impl Decoder {
         Ok(self.known.add(encoded, identity))
     }
 
-    fn runs(&mut self, bytes: &mut Varints<'_>) -> Result<Vec<Option<Rank>>, String> {
+    fn runs(&self, bytes: &mut Varints<'_>) -> Result<Vec<Option<Rank>>, String> {
         let mut members = Vec::new();
+        let mut of_job = 0;
         for _ in 0..bytes.number()? {
             let (mut member, stride, count) = (bytes.signed()?, bytes.signed()?, bytes.number()?);
             let count = usize::try_from(count).unwrap_or(usize::MAX);
-            if count > MOST_MEMBERS - self.members {
-                return Err(format!("a communicator of {count} members"));
-            }
-            self.members += count;
+            self.known.count(count)?;
             for _ in 0..count {
-                members.push(if member == -1 { None } else { Some(self.rank(member)?) });
+                let rank = if member == -1 { None } else { Some(self.rank(member)?) };
+                of_job += u32::from(rank.is_some());
+                if of_job > self.ranks {
+                    return Err(format!("a communicator with more than {} ranks", self.ranks));
+                }
+                members.push(rank);
                 member = member.saturating_add(stride);
             }
         }
@@ -475,11 +487,29 @@ mod tests {
             (world.clone().event(9, &[99, 0, 0, 0, 0]), "collective operation 99"),
             (world.clone().event(77, &[]), "an event of kind 77"),
             (world.clone().record(2, &[0, 0, 1, 1, 1, 0, 1 << 40, 0]), "members"),
+            // Rank 1 for ever.
+            (world.clone().record(2, &[0, 0, 1, 1, 2, 0, 1 << 20, 0]), "more than 4 ranks"),
             (world.event(3, &[0, 3]), "cut short"),
         ] {
             let error = decode(&payload.bytes).unwrap_err();
             assert!(error.contains(message), "{error}, expected {message}");
         }
+    }
+
+    #[test]
+    fn members_are_counted_over_all_ranks() {
+        let known = KnownCommunicators::default();
+        let found = (0..3).map(|slot| {
+            // Processes outside the job.
+            let payload =
+                Payload::new(4).record(2, &[0, slot, 1, 1, 1, 0, 1 << 25, 0]).event(12, &[4]);
+            let mut decoder = Decoder::new(4, 1e-9, known.clone());
+            decoder.next(&payload.bytes, &mut 0).map(|event| event.is_some())
+        });
+        let found: Vec<_> = found.collect();
+        // World has members too.
+        let error = Err("a communicator of 33554432 members".to_owned());
+        assert_eq!(found, [Ok(true), error.clone(), error]);
     }
 
     proptest! {
