@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use super::cores;
 use crate::ids::CoreId;
 use crate::placement::{PlacementFile, RankEntry};
 
@@ -33,39 +32,58 @@ pub fn ranks_of_nodes(file: &PlacementFile) -> (Vec<&'static str>, Vec<Vec<Strin
         used.sort_unstable();
         used.dedup();
         let is_bound = ranks.iter().any(|(_, rank)| rank.bound);
-        let used = if is_bound { cut(cores(&used)) } else { "not bound".to_owned() };
-        vec![node.to_owned(), cut(listed(file, &ranks)), used]
+        let used: Vec<u32> = used.iter().map(|core| core.0).collect();
+        let commas = |(at, (run, count)): (usize, (String, usize))| {
+            (format!("{}{run}", if at > 0 { "," } else { "" }), count)
+        };
+        let used: Vec<_> = runs(&used).enumerate().map(commas).collect();
+        let used = if is_bound { cut(&used) } else { "not bound".to_owned() };
+        vec![node.to_owned(), cut(&listed(file, &ranks)), used]
     };
     let header = vec!["node", "ranks in the order of their cores", "cores L#"];
     (header, nodes.into_iter().map(row).collect())
 }
 
-/// `0-3,9,8`; with several jobs `a: 0-3, b: 9,8`.
-fn listed(file: &PlacementFile, ranks: &[(usize, &RankEntry)]) -> String {
-    let mut text = String::new();
+/// Runs of numbers, each with what is in front of it, and how many numbers it has: `0-3`, `,9`; with
+/// several jobs `a: 0-3`, `, b: 9`.
+fn listed(file: &PlacementFile, ranks: &[(usize, &RankEntry)]) -> Vec<(String, usize)> {
+    let mut parts = Vec::new();
     for of_job in ranks.chunk_by(|(a, _), (b, _)| a == b) {
-        let separator = if text.is_empty() { "" } else { ", " };
-        text += separator;
+        let mut before = if parts.is_empty() { String::new() } else { ", ".to_owned() };
         if file.jobs.len() > 1 {
-            let _ = write!(text, "{}: ", file.jobs[of_job[0].0].name);
+            let _ = write!(before, "{}: ", file.jobs[of_job[0].0].name);
         }
         let numbers: Vec<u32> = of_job.iter().map(|(_, rank)| rank.rank.0).collect();
-        let runs = numbers.chunk_by(|a, b| a.checked_add(1) == Some(*b));
-        let run = |run: &[u32]| match run {
-            [first, .., last] => format!("{first}-{last}"),
-            _ => run.iter().map(ToString::to_string).collect(),
-        };
-        text += &runs.map(run).collect::<Vec<_>>().join(",");
+        for run in runs(&numbers) {
+            parts.push((format!("{before}{}", run.0), run.1));
+            before = ",".to_owned();
+        }
     }
-    text
+    parts
 }
 
-/// A list without what is beyond [`LONGEST`].
-fn cut(text: String) -> String {
-    if text.chars().count() <= LONGEST {
-        return text;
+/// Runs of successive numbers, as text, each with its length.
+fn runs(numbers: &[u32]) -> impl Iterator<Item = (String, usize)> {
+    let runs = numbers.chunk_by(|a, b| a.checked_add(1) == Some(*b));
+    runs.map(|run| match run {
+        [first, .., last] => (format!("{first}-{last}"), run.len()),
+        _ => (run.iter().map(ToString::to_string).collect(), run.len()),
+    })
+}
+
+/// The parts in one line; how many numbers follow those that fit in [`LONGEST`].
+fn cut(parts: &[(String, usize)]) -> String {
+    let length = |parts: &[(String, usize)]| -> usize {
+        parts.iter().map(|(text, _)| text.chars().count()).sum()
+    };
+    let fits = |shown: &usize| length(&parts[..*shown]) <= LONGEST;
+    let shown = (1..=parts.len()).rev().find(fits).unwrap_or_else(|| parts.len().min(1));
+    let mut text: String = parts[..shown].iter().map(|(text, _)| text.as_str()).collect();
+    let more: usize = parts[shown..].iter().map(|(_, count)| count).sum();
+    if more > 0 {
+        let _ = write!(text, ", and {more} more");
     }
-    text.chars().take(LONGEST).chain("..".chars()).collect()
+    text
 }
 
 #[cfg(test)]
@@ -84,12 +102,28 @@ mod tests {
             let (_, rows) = ranks_of_nodes(&file);
             for entry in &file.jobs[0].ranks {
                 let row = rows.iter().find(|row| row[0] == entry.node).expect("a row");
-                if !row[1].ends_with("..") {
+                if !row[1].ends_with(" more") {
                     let ranks = crate::ids::parse_index_list(&row[1]).expect("a list");
                     prop_assert!(ranks.contains(&entry.rank.0), "{:?}", row);
                 }
             }
-            prop_assert!(rows.iter().all(|row| row[1].len() <= LONGEST + 2));
+            prop_assert!(rows.iter().all(|row| row[1].len() <= LONGEST + ", and 100 more".len()));
         }
+    }
+
+    #[test]
+    fn a_long_list_is_cut_between_numbers() {
+        let numbers: Vec<u32> = (100..).step_by(2).take(40).collect();
+        let commas = |(run, count)| (format!(",{run}"), count);
+        let mut parts: Vec<_> = runs(&numbers).map(commas).collect();
+        let text = cut(&parts);
+        assert!(text.ends_with(",126,128, and 25 more"), "{text}");
+        parts.truncate(15);
+        assert!(cut(&parts).ends_with(",126,128"));
+        assert_eq!(cut(&[]), "");
+        let mut long = vec![("n".repeat(100), 4)];
+        assert_eq!(cut(&long), "n".repeat(100));
+        long.push((",9".to_owned(), 1));
+        assert!(cut(&long).ends_with("n, and 1 more"));
     }
 }
