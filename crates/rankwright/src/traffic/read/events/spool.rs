@@ -70,8 +70,9 @@ impl EventFile {
         }
         let version = u32_at(&head, 8);
         if !(FIRST_VERSION..=EVENTS_VERSION).contains(&version) {
-            return Err(wrong(format!("format version {version}"))
-                .with_advice(format!("this rankwright reads version {EVENTS_VERSION}")));
+            return Err(wrong(format!("format version {version}")).with_advice(format!(
+                "this rankwright reads versions {FIRST_VERSION} to {EVENTS_VERSION}"
+            )));
         }
         let (rank, world_size) = (u32_at(&head, 16), u32_at(&head, 20));
         if rank >= world_size {
