@@ -9,10 +9,10 @@
  *     their own waiting (a call that polls may yield its PU) is not taken for that of the next gap.
  * So two readings are at least one threshold apart, and reading takes at most 1.1 us of each 60 us, 1.8 %.
  *
- * The error. A gap below the threshold is not looked at: ordinary programs keep a PU for a time slice of .7 ms or more;
- * shorter waits, as for kernel threads, count as computing. In a longer gap, what the calls since the last reading took,
- * less than the threshold, is subtracted from the growth, as they may have waited. So the wait in a gap may be too long
- * by what shorter gaps before it waited, and too short by less than the threshold.
+ * The error. A gap below the threshold is not looked at: ordinary programs keep a PU for a time slice of .7 ms or
+ * more; shorter waits, as for kernel threads, count as computing. In a longer gap, what the calls since the last
+ * reading took, less than the threshold, is subtracted from the growth, as they may have waited. So the wait in a gap
+ * may be too long by what shorter gaps before it waited, and too short by less than the threshold.
  *
  * A thread that sleeps or waits for a disk in a gap is not ready to run: this time stays in the gap, it is the
  * program's. Where the kernel keeps no run delay, the processor clock of the thread replaces it; sleep then counts as
