@@ -52,13 +52,11 @@ pub(super) fn replayed(
     let affordable = options.messages / (COST * messages);
     let count = usize::try_from(affordable).unwrap_or(MOST).min(MOST);
     if count < mappings.len().min(2) {
-        let needed = COST * messages * mappings.len().min(2) as u64;
-        let why = format!(
-            "it takes as long as {needed} simulated messages, and this effort allows {}; \
-             `simulate --replay` replays one placement",
-            options.messages
-        );
-        evaluation.not_replayed = Some(why);
+        evaluation.not_replayed = Some(format!(
+            "it takes {messages} messages for each placement, and this --effort allows {}; \
+             `simulate --replay` replays one",
+            options.messages / (COST * 2)
+        ));
         return Ok(());
     }
     let chosen = contenders(evaluation, default, count);
