@@ -76,6 +76,8 @@ pub mod ranking;
 pub mod estimate;
 pub mod sim;
 
+pub mod pairing;
+
 pub mod rails;
 
 pub mod map;
