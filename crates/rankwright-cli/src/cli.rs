@@ -20,7 +20,7 @@ pub(crate) struct Cli {
 const GROUPS: [(&str, &[&str]); 5] = [
     ("Every day", &["profile", "place", "run", "check"]),
     ("Look", &["traffic", "compare", "cluster"]),
-    ("Plan", &["calibrate", "map", "nic", "simulate", "lint", "launch"]),
+    ("Plan", &["calibrate", "map", "nic", "simulate", "pair", "lint", "launch"]),
     ("Prove", &["lab", "reproduce"]),
     ("For programs", &["exec", "completion", "man"]),
 ];

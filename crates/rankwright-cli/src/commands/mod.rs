@@ -14,7 +14,7 @@ use clap::Subcommand;
 use crate::output::Verbosity;
 use every_day::{check, place, profile, run};
 use look::{cluster, compare, traffic};
-use plan::{calibrate, launch, lint, map, nic, simulate};
+use plan::{calibrate, launch, lint, map, nic, pair, simulate};
 use programs::{completion, exec, man};
 use prove::{lab, reproduce};
 
@@ -51,6 +51,8 @@ pub(crate) enum Command {
     Lab(lab::Lab),
     /// Show network devices, which ranks use them, and the variables that select them
     Nic(nic::Nic),
+    /// Find which jobs should share nodes, so that their messages wait least for each other
+    Pair(pair::Pair),
     /// Print the manual page, or write those of all commands to a folder
     Man(man::Man),
     /// Compute the numbers of published papers again and compare
@@ -82,6 +84,7 @@ pub(crate) fn execute(
         Command::Lint(command) => command.run(verbosity),
         Command::Lab(command) => command.run(verbosity),
         Command::Nic(command) => command.run(verbosity),
+        Command::Pair(command) => command.run(),
         Command::Man(command) => command.run(whole()),
         Command::Reproduce(command) => command.run(verbosity),
         Command::Run(command) => command.run(verbosity),

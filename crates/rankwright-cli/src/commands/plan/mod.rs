@@ -5,4 +5,5 @@ pub(crate) mod launch;
 pub(crate) mod lint;
 pub(crate) mod map;
 pub(crate) mod nic;
+pub(crate) mod pair;
 pub(crate) mod simulate;

@@ -6,5 +6,6 @@ mod launcher_defaults;
 mod lint;
 mod nic;
 mod openmpi_map_display;
+mod pair;
 mod ranks_per;
 mod simulate;

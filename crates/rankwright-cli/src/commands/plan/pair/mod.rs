@@ -1,0 +1,132 @@
+//! `rankwright pair`: which jobs should share nodes.
+
+mod report;
+
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::Args;
+use rankwright::files::InputError;
+use rankwright::pairing::{JobSet, Objective, PairOptions, pair, read};
+
+use crate::options::{ResultOptions, inputs, parse_count};
+use crate::output::exit_code::UsageError;
+use report::PairReport;
+
+/// Options of `rankwright pair`.
+#[derive(Debug, Args)]
+pub(crate) struct Pair {
+    /// Table of slowdowns: a CSV file with the header background,BT,CG,.. and a row per background job;
+    /// run times in percent of those alone on whole nodes
+    #[arg(long, value_name = "FILE", required_unless_present = "jobs")]
+    table: Option<PathBuf>,
+    /// Run times alone on whole nodes: a CSV file with the header job,seconds
+    #[arg(long, value_name = "FILE")]
+    runtimes: Option<PathBuf>,
+    /// Facts of the jobs, and which must not share nodes: pairing.toml. If each job has half and
+    /// pressure, no table is needed
+    #[arg(long, value_name = "FILE")]
+    jobs: Option<PathBuf>,
+    /// What should be small: sum, runtime, worst or makespan; or large: weighted-speedup
+    #[arg(long, value_name = "OBJECTIVE", default_value = "sum")]
+    objective: Objective,
+    /// The most jobs on a node
+    #[arg(
+        long,
+        value_name = "NUMBER",
+        default_value = "2",
+        value_parser = parse_count::<NonZeroUsize>,
+        allow_negative_numbers = true,
+    )]
+    per_node: NonZeroUsize,
+    /// How often each job is to run; copies may share nodes with each other
+    #[arg(
+        long,
+        value_name = "NUMBER",
+        default_value = "1",
+        value_parser = parse_count::<NonZeroUsize>,
+        allow_negative_numbers = true,
+    )]
+    copies: NonZeroUsize,
+    /// Differences up to this percentage count as none
+    #[arg(long, value_name = "PERCENT", default_value = "1", value_parser = parse_tolerance)]
+    #[arg(allow_negative_numbers = true)]
+    tolerance: f64,
+    /// Seed of the search for more than two jobs per node
+    #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = parse_count::<u64>)]
+    #[arg(allow_negative_numbers = true)]
+    seed: u64,
+    #[command(flatten)]
+    result: ResultOptions,
+}
+
+/// A matching of more takes minutes.
+const MOST_JOBS: usize = 1000;
+
+fn parse_tolerance(text: &str) -> Result<f64, String> {
+    let number = text.strip_suffix('%').unwrap_or(text).trim().parse().ok();
+    let percent = number.filter(|percent: &f64| (0.0..=100.0).contains(percent));
+    percent.ok_or_else(|| "expected a percentage from 0 to 100".to_owned())
+}
+
+impl Pair {
+    pub(crate) fn run(self) -> anyhow::Result<ExitCode> {
+        self.result.check()?;
+        let jobs = self.job_set()?;
+        let options = PairOptions {
+            objective: self.objective,
+            per_node: self.per_node,
+            tolerance: self.tolerance / 100.0,
+            seed: self.seed,
+        };
+        let pairing = pair(&jobs, &options);
+        let report = PairReport::new(&jobs, &options, &pairing);
+        self.result.write(&report.show(self.result.format))?;
+        Ok(ExitCode::SUCCESS)
+    }
+
+    /// The jobs as the files describe them.
+    fn job_set(&self) -> anyhow::Result<JobSet> {
+        let text = |path: &Option<PathBuf>, expected: &str| -> Result<_, InputError> {
+            let Some(path) = path else { return Ok(None) };
+            let text = inputs::read_text_or_stdin(path, expected)?;
+            Ok(Some((text, path.display().to_string())))
+        };
+        let table = text(&self.table, read::EXPECTED_TABLE)?;
+        let rules = text(&self.jobs, read::EXPECTED_RULES)?;
+        let runtimes = text(&self.runtimes, read::EXPECTED_RUNTIMES)?;
+        let table = table.map(|(text, file)| read::table(&text, &file)).transpose()?;
+        let rules = rules.map(|(text, file)| read::Rules::parse(&text, &file)).transpose()?;
+        let runtimes = runtimes.as_ref().map(|(text, file)| (text.as_str(), file.as_str()));
+        let jobs = read::job_set(table.as_ref(), runtimes, rules.as_ref())?;
+        let jobs = jobs.copies(self.copies.get());
+        self.check(&jobs)?;
+        Ok(jobs)
+    }
+
+    /// Whether there are jobs enough, not too many, and with run times where those count.
+    fn check(&self, jobs: &JobSet) -> anyhow::Result<()> {
+        let file = self.table.as_deref().or(self.jobs.as_deref()).unwrap_or(Path::new("-"));
+        let wrong =
+            |found: String, expected: &str| InputError::new(file.display(), found, expected);
+        if let [only] = jobs.facts() {
+            let found = format!("only the job `{}`", only.name);
+            return Err(wrong(found, "at least two jobs, or --copies 2").into());
+        }
+        if jobs.len() > MOST_JOBS {
+            let expected = format!("at most {MOST_JOBS}");
+            return Err(wrong(format!("{} jobs", jobs.len()), &expected).into());
+        }
+        let unknown = jobs.facts().iter().find(|job| job.seconds.is_none());
+        if let Some(job) = unknown.filter(|_| self.objective.needs_seconds()) {
+            let text = format!(
+                "--objective {} needs the run time of each job, that of `{}` is missing: give \
+                 --runtimes FILE, or seconds in --jobs",
+                self.objective, job.name
+            );
+            return Err(UsageError(text).into());
+        }
+        Ok(())
+    }
+}
