@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use super::agenda::Agenda;
-use super::background::{Background, OF_OPERATION};
+use super::nonblocking::{Nonblocking, OF_OPERATION};
 use super::matching::{Matching, Pair, Receive};
 use super::protocol::Protocols;
 use super::rank::RankState;
@@ -102,7 +102,7 @@ pub(super) struct Replay<'a> {
     pub(super) ranks: Vec<RankState>,
     /// Index: [`GlobalRank`].
     pub(super) steps: Vec<Steps<'a>>,
-    pub(super) background: Background,
+    pub(super) nonblocking: Nonblocking,
     matching: Matching,
     pub(super) messages: Vec<Message>,
     /// Of the message at the same place.
@@ -138,7 +138,7 @@ impl<'a> Replay<'a> {
             agenda: Agenda::default(),
             ranks: Vec::new(),
             steps: Vec::new(),
-            background: Background::default(),
+            nonblocking: Nonblocking::default(),
             matching: Matching::default(),
             messages: Vec::new(),
             ends: Vec::new(),
@@ -241,7 +241,7 @@ impl<'a> Replay<'a> {
 
     fn advance_runnable(&mut self) -> Result<(), InputError> {
         loop {
-            self.advance_background();
+            self.advance_nonblocking();
             let Some(rank) = self.runnable.pop() else { return Ok(()) };
             self.ranks[rank.index()].resume();
             self.advance(rank)?;
@@ -491,7 +491,7 @@ impl<'a> Replay<'a> {
     /// A message is complete for a rank, which continues if it waits for no other.
     pub(super) fn complete(&mut self, rank: GlobalRank, number: u64, time: Time, overhead: Time) {
         if number & OF_OPERATION != 0 {
-            self.background.complete(rank, number, time, overhead);
+            self.nonblocking.complete(rank, number, time, overhead);
         } else if self.ranks[rank.index()].complete(number, time, overhead) {
             self.runnable.push(rank);
         }

@@ -14,9 +14,9 @@
 //! message that is not known yet, and the only events are arrivals of messages at servers.
 
 mod agenda;
-mod background;
 mod engine;
 mod matching;
+mod nonblocking;
 mod protocol;
 mod rank;
 mod routes;

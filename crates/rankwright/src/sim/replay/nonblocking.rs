@@ -13,7 +13,7 @@ pub(super) const OF_OPERATION: u64 = 1 << 63;
 
 /// The nonblocking operations of all ranks that are not complete.
 #[derive(Debug, Default)]
-pub(super) struct Background {
+pub(super) struct Nonblocking {
     underway: FxHashMap<(GlobalRank, u64), Phase>,
     /// Operations whose phase is complete.
     due: Vec<(GlobalRank, u64)>,
@@ -30,7 +30,7 @@ struct Phase {
     ready: Time,
 }
 
-impl Background {
+impl Nonblocking {
     /// A message of an operation is complete, and the core has spent `overhead` on it.
     pub(super) fn complete(&mut self, rank: GlobalRank, number: u64, time: Time, overhead: Time) {
         let number = number & !OF_OPERATION;
@@ -49,32 +49,32 @@ impl Replay<'_> {
         let state = &mut self.ranks[rank.index()];
         state.begin(true);
         let phase = Phase { open: 0, ready: state.clock };
-        self.background.underway.insert((rank, number), phase);
-        self.background.due.push((rank, number));
+        self.nonblocking.underway.insert((rank, number), phase);
+        self.nonblocking.due.push((rank, number));
     }
 
     /// Starts the next phases of all operations whose phase is complete.
-    pub(super) fn advance_background(&mut self) {
-        while let Some((rank, number)) = self.background.due.pop() {
-            let mut exchanges = std::mem::take(&mut self.background.exchanges);
+    pub(super) fn advance_nonblocking(&mut self) {
+        while let Some((rank, number)) = self.nonblocking.due.pop() {
+            let mut exchanges = std::mem::take(&mut self.nonblocking.exchanges);
             let more = self.steps[rank.index()].next_of(number, &mut exchanges);
             self.begin_phase(rank, number, more, &exchanges);
-            self.background.exchanges = exchanges;
+            self.nonblocking.exchanges = exchanges;
         }
     }
 
     fn begin_phase(&mut self, rank: GlobalRank, number: u64, more: bool, exchanges: &[Exchange]) {
         let key = (rank, number);
-        let Some(phase) = self.background.underway.get_mut(&key) else { return };
+        let Some(phase) = self.nonblocking.underway.get_mut(&key) else { return };
         let mut clock = phase.ready;
         if !more {
-            self.background.underway.remove(&key);
+            self.nonblocking.underway.remove(&key);
             self.complete(rank, number, clock, 0);
             return;
         }
         phase.open = exchanges.len();
         if exchanges.is_empty() {
-            self.background.due.push(key);
+            self.nonblocking.due.push(key);
         }
         for exchange in exchanges {
             let exchange = Exchange { number: number | OF_OPERATION, ..*exchange };
