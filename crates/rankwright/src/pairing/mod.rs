@@ -29,14 +29,18 @@ mod class;
 mod groups;
 mod jobs;
 mod matching;
+mod modes;
 mod objective;
+mod prediction;
 mod random;
 pub mod read;
 mod slowdowns;
 
 pub use class::Compatibility;
 pub use jobs::{JobFacts, JobSet, NodeMemory};
+pub use modes::{ModeError, Part, placed};
 pub use objective::Objective;
+pub use prediction::{Alone, PredictError, PredictOptions, Prediction, predict};
 pub use slowdowns::Slowdowns;
 
 use std::num::NonZeroUsize;

@@ -4,11 +4,13 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use super::agenda::Agenda;
-use super::nonblocking::{Nonblocking, OF_OPERATION};
+use super::background::RunningJob;
 use super::matching::{Matching, Pair, Receive};
+use super::nonblocking::{Nonblocking, OF_OPERATION};
 use super::protocol::Protocols;
 use super::rank::RankState;
 use super::routes::{Part, Routes, picoseconds};
+use super::script::Acts;
 use super::sharing::{OF_CLASS, Sharing};
 use super::{Discipline, RankTimes, ReplayError, ReplayOptions, Replayed};
 use crate::cluster::Cluster;
@@ -20,20 +22,16 @@ use crate::sim::server::Server;
 use crate::sim::statistics::{Counts, JobCount, outcome};
 use crate::sim::time::{Time, seconds};
 use crate::sim::{OBSERVED, Progress};
-use crate::traffic::expansion::library::Library;
-use crate::traffic::expansion::schedule::Group;
 use crate::traffic::read::events::SendMode;
-use crate::traffic::read::events::matching as recorded;
-use crate::traffic::read::events::steps::{Exchange, Step, Steps};
-use crate::traffic::read::events::store::Recording;
+use crate::traffic::read::events::steps::{Exchange, Step};
 use crate::units::Bytes;
 
 /// The job of a rank.
 #[derive(Debug, Clone, Copy)]
-struct JobOfRank {
-    job: JobId,
+pub(super) struct JobOfRank {
+    pub(super) job: JobId,
     /// The global rank of the job's rank 0.
-    first: GlobalRank,
+    pub(super) first: GlobalRank,
 }
 
 /// A message on its way. What an arrival at a server needs fits a cache line; the rest is in
@@ -83,7 +81,7 @@ enum Stage {
 }
 
 /// An event with this bit set continues a rank; else it moves a message on.
-const OF_RANK: u32 = 1 << 31;
+pub(super) const OF_RANK: u32 = 1 << 31;
 
 /// The most steps that a rank is ahead of all others: a rank that waits for nothing would otherwise
 /// put the messages of its whole run into the agenda.
@@ -101,9 +99,13 @@ pub(super) struct Replay<'a> {
     /// Index: [`GlobalRank`].
     pub(super) ranks: Vec<RankState>,
     /// Index: [`GlobalRank`].
-    pub(super) steps: Vec<Steps<'a>>,
+    pub(super) steps: Vec<Acts<'a>>,
     pub(super) nonblocking: Nonblocking,
-    matching: Matching,
+    /// Index: [`JobId`].
+    pub(super) jobs: Vec<RunningJob<'a>>,
+    /// The job that is measured, while the others begin again when they end.
+    pub(super) measured: Option<JobId>,
+    pub(super) matching: Matching,
     pub(super) messages: Vec<Message>,
     /// Of the message at the same place.
     ends: Vec<Ends>,
@@ -112,9 +114,9 @@ pub(super) struct Replay<'a> {
     /// Ranks that continue now.
     runnable: Vec<GlobalRank>,
     /// Index: [`GlobalRank`].
-    job_of: Vec<JobOfRank>,
+    pub(super) job_of: Vec<JobOfRank>,
     /// Index: [`JobId`].
-    counts: Vec<JobCount>,
+    pub(super) counts: Vec<JobCount>,
 }
 
 impl<'a> Replay<'a> {
@@ -139,6 +141,8 @@ impl<'a> Replay<'a> {
             ranks: Vec::new(),
             steps: Vec::new(),
             nonblocking: Nonblocking::default(),
+            jobs: Vec::new(),
+            measured: None,
             matching: Matching::default(),
             messages: Vec::new(),
             ends: Vec::new(),
@@ -147,26 +151,6 @@ impl<'a> Replay<'a> {
             job_of: Vec::new(),
             counts: Vec::new(),
         }
-    }
-
-    /// Adds the ranks of the next job, with the MPI library that chooses the algorithms of its
-    /// collective operations, and its communicators on their nodes.
-    pub(super) fn add_job(
-        &mut self,
-        recording: &'a Recording,
-        matching: &'a recorded::Matching,
-        (library, groups): (&'a Library, &'a [Group]),
-    ) -> Result<(), InputError> {
-        let job = JobId::from_index(self.counts.len());
-        let first = GlobalRank::from_index(self.ranks.len());
-        self.counts.push(JobCount::new());
-        for rank in (0..recording.ranks()).map(Rank) {
-            let steps = Steps::new(recording, matching, rank, |_| false)?;
-            self.steps.push(steps.with_library(library, groups).in_background());
-            self.ranks.push(RankState::new());
-            self.job_of.push(JobOfRank { job, first });
-        }
-        Ok(())
     }
 
     /// Runs to the end, or until the observer breaks. In that case, returns the time reached.
@@ -180,6 +164,9 @@ impl<'a> Replay<'a> {
         }
         let mut observed = OBSERVED;
         while let Some((now, event)) = self.agenda.first() {
+            if self.is_over() {
+                return Ok(None);
+            }
             let mut next = None;
             if event & OF_RANK != 0 {
                 self.advance(GlobalRank(event & !OF_RANK))?;
@@ -198,6 +185,9 @@ impl<'a> Replay<'a> {
                     return Ok(Some(now));
                 }
             }
+        }
+        if self.is_over() {
+            return Ok(None);
         }
         let mut stuck = (0..self.ranks.len()).filter(|rank| !self.ranks[*rank].ended);
         let Some(waiting) = stuck.next() else { return Ok(None) };
@@ -226,7 +216,7 @@ impl<'a> Replay<'a> {
             job.finish = job.finish.max(reached);
         }
         let mut left_out = BTreeMap::new();
-        for (call, count) in self.steps.iter().flat_map(Steps::left_out) {
+        for (call, count) in self.steps.iter().flat_map(Acts::left_out) {
             *left_out.entry(*call).or_default() += count;
         }
         let times = |rank: &RankState| RankTimes {
@@ -253,29 +243,29 @@ impl<'a> Replay<'a> {
     fn advance(&mut self, rank: GlobalRank) -> Result<(), InputError> {
         for _ in 0..AHEAD {
             let (state, steps) = (&mut self.ranks[rank.index()], &mut self.steps[rank.index()]);
-            let Some(step) = steps.next() else {
-                state.ended = true;
-                return Ok(());
-            };
+            let Some(step) = steps.next() else { return self.end(rank) };
             let waits = match step? {
                 Step::Compute(time) => {
                     state.clock = state.clock.saturating_add(picoseconds(time));
                     continue;
                 }
                 Step::Exchange(exchange) => {
+                    let number_in_run = exchange.number;
+                    let number = state.numbered(number_in_run);
+                    let exchange = Exchange { number, ..exchange };
                     self.begin(rank, exchange);
                     if !exchange.blocking {
                         continue;
                     }
-                    self.ranks[rank.index()].has_to_wait(std::iter::once(exchange.number))
-                }
-                Step::Wait(count) => {
-                    state.has_to_wait(steps.awaited(count).map(|exchange| exchange.number))
+                    let number = std::iter::once(number_in_run);
+                    self.ranks[rank.index()].has_to_wait(number)
                 }
                 Step::Begin(number) => {
+                    let number = state.numbered(number);
                     self.begin_operation(rank, number);
                     continue;
                 }
+                Step::Wait(count) => steps.wait(count, state),
                 // Blocking collective operations have been expanded to exchanges.
                 Step::Collective(_) => continue,
             };

@@ -64,6 +64,11 @@ impl Matching {
         }
     }
 
+    /// Forgets messages and receives of the ranks from `first` up to `end`.
+    pub(super) fn forget(&mut self, first: GlobalRank, end: GlobalRank) {
+        self.waiting.retain(|pair, _| !(first..end).contains(&pair.receiver));
+    }
+
     /// The message that a receive takes that is posted now. If there is none, keeps the receive.
     pub(super) fn receive(&mut self, pair: Pair, receive: Receive) -> Option<u32> {
         let mut entry = match self.waiting.entry(pair) {

@@ -14,32 +14,35 @@
 //! message that is not known yet, and the only events are arrivals of messages at servers.
 
 mod agenda;
+mod background;
 mod engine;
 mod matching;
 mod nonblocking;
+mod program;
 mod protocol;
 mod rank;
 mod routes;
+mod script;
 mod shares;
 mod sharing;
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::Path;
-use std::sync::Arc;
 
 use super::Progress;
 use super::statistics::Outcome;
 use crate::cluster::Cluster;
 use crate::files::InputError;
-use crate::ids::Rank;
+use crate::ids::{JobId, Rank};
 use crate::placement::Placement;
-use crate::traffic::expansion::library::Library;
 use crate::traffic::expansion::schedule::Group;
-use crate::traffic::read::events::matching as recorded;
-use crate::traffic::read::events::store::Recording;
 use crate::units::{Bytes, Seconds, counted};
 use engine::Replay;
+use routes::picoseconds;
+use script::Script;
+
+pub use program::Program;
 
 /// How messages share a server.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -114,20 +117,19 @@ pub struct RankTimes {
     pub end: Seconds,
 }
 
-/// Recorded runs, one for each job, that are replayed under one placement after the other.
+/// Runs, one for each job, that are replayed under one placement after the other.
 #[derive(Debug)]
 pub struct Replayer {
-    recordings: Vec<Recording>,
-    runs: Arc<Runs>,
+    scripts: Vec<Script>,
 }
 
-/// What all replays of the same runs share.
-#[derive(Debug)]
-struct Runs {
-    /// What belongs together across the ranks of each run.
-    matchings: Vec<recorded::Matching>,
-    /// The MPI library of each run.
-    libraries: Vec<Library>,
+/// A run that is measured while others run beside it: these begin again whenever they end.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Measured {
+    /// Its position among the jobs that are replayed.
+    pub job: usize,
+    /// When it begins; the others begin at 0.
+    pub begins: Seconds,
 }
 
 impl Replayer {
@@ -150,19 +152,14 @@ impl Replayer {
         profiles: &[impl AsRef<Path>],
         keeps_on: &mut dyn FnMut() -> bool,
     ) -> Result<Option<Self>, InputError> {
-        let recordings: Result<Vec<Recording>, InputError> =
-            profiles.iter().map(|profile| Recording::open(profile.as_ref())).collect();
-        let recordings = recordings?;
-        let mut matchings = Vec::new();
-        for recording in &recordings {
-            let Some(matching) = recorded::Matching::new_while(recording, keeps_on)? else {
+        let mut scripts = Vec::new();
+        for profile in profiles {
+            let Some(script) = Script::open_while(profile.as_ref(), keeps_on)? else {
                 return Ok(None);
             };
-            matchings.push(matching);
+            scripts.push(script);
         }
-        let libraries: Result<Vec<Library>, InputError> =
-            recordings.iter().map(Recording::library).collect();
-        Ok(Some(Self { runs: Arc::new(Runs { matchings, libraries: libraries? }), recordings }))
+        Ok(Some(Self { scripts }))
     }
 
     /// The same runs for another thread, with open files of its own.
@@ -170,9 +167,31 @@ impl Replayer {
     /// # Errors
     /// If a file cannot be opened again.
     pub fn again(&self) -> Result<Self, InputError> {
-        let recordings: Result<Vec<Recording>, InputError> =
-            self.recordings.iter().map(Recording::again).collect();
-        Ok(Self { recordings: recordings?, runs: Arc::clone(&self.runs) })
+        let scripts: Result<Vec<Script>, InputError> =
+            self.scripts.iter().map(Script::again).collect();
+        Ok(Self { scripts: scripts? })
+    }
+
+    /// One more job, which does what a program says.
+    #[must_use]
+    pub fn with_program(mut self, program: Program) -> Self {
+        self.scripts.push(Script::Program(program));
+        self
+    }
+
+    /// One more job, as its profile recorded it.
+    ///
+    /// # Errors
+    /// As [`Replayer::open`].
+    pub fn with_profile(mut self, profile: &Path) -> Result<Self, InputError> {
+        self.scripts.extend(Script::open_while(profile, &mut || true)?);
+        Ok(self)
+    }
+
+    /// The number of ranks of each job.
+    #[must_use]
+    pub fn ranks(&self) -> Vec<usize> {
+        self.scripts.iter().map(Script::ranks).collect()
     }
 
     /// Replays the runs under a placement of their jobs.
@@ -190,18 +209,40 @@ impl Replayer {
         options: ReplayOptions,
         observer: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
     ) -> Result<Replayed, ReplayError> {
+        let all: Vec<usize> = (0..self.scripts.len()).collect();
+        self.replay_some((&all, None), (cluster, placement), options, observer)
+    }
+
+    /// Replays some of the runs under a placement of these, a run perhaps several times; with
+    /// `measured` until that one ends.
+    ///
+    /// # Errors
+    /// As [`Replayer::replay`].
+    pub fn replay_some(
+        &self,
+        (jobs, measured): (&[usize], Option<Measured>),
+        (cluster, placement): (&Cluster, &Placement),
+        options: ReplayOptions,
+        observer: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
+    ) -> Result<Replayed, ReplayError> {
         let placed: Vec<usize> = placement.jobs().iter().map(|job| job.ranks.len()).collect();
-        let expected: Vec<usize> = self.recordings.iter().map(|run| run.ranks() as usize).collect();
+        let expected: Vec<usize> = jobs.iter().map(|job| self.scripts[*job].ranks()).collect();
         if placed != expected {
             return Err(ReplayError::RanksDiffer { found: placed, expected });
         }
-        let groups: Vec<Vec<Group>> = (placement.jobs().iter().zip(&self.runs.matchings))
-            .map(|(job, matching)| matching.groups_on(&|rank| job.ranks[rank.index()].node.0))
+        let groups: Vec<Vec<Group>> = (placement.jobs().iter().zip(jobs))
+            .map(|(placed, job)| {
+                self.scripts[*job].groups_on(&|rank| placed.ranks[rank.index()].node.0)
+            })
             .collect();
         let mut replay = Replay::new(cluster, placement, options);
-        let jobs = self.recordings.iter().zip(&self.runs.matchings).zip(&self.runs.libraries);
-        for (((recording, matching), library), groups) in jobs.zip(&groups) {
-            replay.add_job(recording, matching, (library, groups))?;
+        for (position, (job, groups)) in jobs.iter().zip(&groups).enumerate() {
+            let late = measured.filter(|measured| measured.job == position);
+            let begins = late.map_or(Seconds(0.0), |measured| measured.begins);
+            replay.add_job(&self.scripts[*job], groups, picoseconds(begins))?;
+        }
+        if let Some(measured) = measured {
+            replay.measure(JobId::from_index(measured.job));
         }
         let stopped = replay.run(observer)?;
         let names = placement.jobs().iter().map(|job| job.name.as_str());

@@ -41,6 +41,13 @@ impl Nonblocking {
             self.due.push((rank, number));
         }
     }
+
+    /// Forgets the operations of the ranks from `first` up to `end`.
+    pub(super) fn forget(&mut self, first: GlobalRank, end: GlobalRank) {
+        let is_other = |rank: &GlobalRank| !(first..end).contains(rank);
+        self.underway.retain(|(rank, _), _| is_other(rank));
+        self.due.retain(|(rank, _)| is_other(rank));
+    }
 }
 
 impl Replay<'_> {
@@ -57,7 +64,8 @@ impl Replay<'_> {
     pub(super) fn advance_nonblocking(&mut self) {
         while let Some((rank, number)) = self.nonblocking.due.pop() {
             let mut exchanges = std::mem::take(&mut self.nonblocking.exchanges);
-            let more = self.steps[rank.index()].next_of(number, &mut exchanges);
+            let in_run = self.ranks[rank.index()].number_in_run(number);
+            let more = self.steps[rank.index()].next_of(in_run, &mut exchanges);
             self.begin_phase(rank, number, more, &exchanges);
             self.nonblocking.exchanges = exchanges;
         }

@@ -22,6 +22,8 @@ pub(super) struct RankState {
     pub(super) next_send: Time,
     /// Whether it has finished its last step.
     pub(super) ended: bool,
+    /// The number of messages of earlier runs of its program.
+    base: u64,
 }
 
 /// A message of a rank, sent or received.
@@ -47,7 +49,33 @@ impl RankState {
             waited: 0,
             next_send: 0,
             ended: false,
+            base: 0,
         }
+    }
+
+    /// The number of a message from its number in this run of the program.
+    pub(super) fn numbered(&self, number: u64) -> u64 {
+        self.base + number
+    }
+
+    /// As [`numbered`](Self::numbered), back.
+    pub(super) fn number_in_run(&self, number: u64) -> u64 {
+        number - self.base
+    }
+
+    /// Begins the program again at `time`. Completions of messages of the run before change nothing any
+    /// more.
+    pub(super) fn restart(&mut self, time: Time) {
+        let base = self.messages.first + self.messages.states.len() as u64 - 1;
+        let messages = Messages { states: VecDeque::new(), first: base + 1 };
+        *self = Self {
+            clock: time,
+            next_send: time,
+            waited: self.waited,
+            messages,
+            base,
+            ..Self::new()
+        };
     }
 
     /// A message begins; numbers come in ascending order. `waits`: the rank will wait for it.
@@ -56,10 +84,12 @@ impl RankState {
         self.messages.retire();
     }
 
-    /// Begins to wait for these messages. Returns whether the completion of any is not known.
+    /// Begins to wait for these messages, by their numbers in this run of the program. Returns whether
+    /// the completion of any is not known.
     pub(super) fn has_to_wait(&mut self, numbers: impl Iterator<Item = u64>) -> bool {
         self.ready = self.clock;
-        for number in numbers {
+        let base = self.base;
+        for number in numbers.map(|number| base + number) {
             match self.messages.wait_for(number) {
                 Known::Complete(time, overhead) => self.handle(time, overhead),
                 Known::Open => self.awaited += 1,

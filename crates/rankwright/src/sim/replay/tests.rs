@@ -5,6 +5,8 @@ use crate::cluster::read::built_in;
 use crate::placement::{Granularity, JobShape, slots};
 use crate::traffic::read::events::sample::{Payload, write_files, write_profile};
 use crate::traffic::read::events::store;
+use crate::traffic::{Job, Send, Source};
+use crate::units::PerSecond;
 
 const WORLD: u64 = 0;
 
@@ -135,4 +137,93 @@ fn a_message_that_is_never_sent_is_an_error() {
     let receiver = Payload::new(2).event(4, &[16, 3 + 1, 14, WORLD, 8]);
     let error = replayed(&[receiver, Payload::new(2)], 1000).unwrap_err().to_string();
     assert!(error.contains("rank 0 waits forever for 1 message: the events"), "{error}");
+}
+
+/// An all-to-all of two ranks on two nodes, 1000 times, with this time of computing in all.
+fn exchange(computing: f64) -> Program {
+    let send = |rank: u32| Source {
+        rank: Rank(rank),
+        rate: PerSecond(1000.0),
+        cv: 0.0,
+        in_step: Some(0),
+        rounds: 1000,
+        sends: vec![Send { destination: Rank(1 - rank), length: Bytes(1_000_000) }],
+    };
+    let job = Job::from_sources("exchange", 2, vec![send(0), send(1)]).unwrap();
+    Program::of_clocks(&job, Seconds(computing), u64::MAX, 1)
+}
+
+/// The run time of the first program beside the others, all on the same two nodes.
+fn beside(programs: Vec<Program>, begins: f64) -> (f64, Replayed) {
+    let count = programs.len();
+    let replayer =
+        programs.into_iter().fold(Replayer::open(&[] as &[&Path]).unwrap(), Replayer::with_program);
+    let cluster = built_in::find("paper:2013").unwrap().cluster();
+    let slots = slots(&cluster, Granularity::Cores(1), 2 * count).unwrap();
+    let shapes: Vec<JobShape> =
+        (0..count).map(|job| JobShape { name: format!("job{job}"), ranks: 2 }).collect();
+    // On sockets of their own.
+    let slot_of: Vec<usize> = (0..count).flat_map(|job| [4 * job, 16 + 4 * job]).collect();
+    let placement = Placement::from_slots(&cluster, &shapes, "test", &slots, &slot_of).unwrap();
+    let jobs: Vec<usize> = (0..count).collect();
+    let measured = Some(Measured { job: 0, begins: Seconds(begins) });
+    let replayed = replayer
+        .replay_some(
+            (&jobs, measured),
+            (&cluster, &placement),
+            ReplayOptions::default(),
+            &mut |_| ControlFlow::Continue(()),
+        )
+        .unwrap();
+    (replayed.outcome.jobs[0].finish.0 - begins, replayed)
+}
+
+#[test]
+fn communication_comes_on_top_of_computing_and_grows_beside_others() {
+    // 1 MB at 1 GB/s in each round.
+    let (alone, replayed) = beside(vec![exchange(0.0)], 0.0);
+    assert!((1.0..1.01).contains(&alone), "{alone}");
+    assert_eq!(replayed.outcome.messages, 2000);
+    let (computing, _) = beside(vec![exchange(2.0)], 0.0);
+    assert!((3.0..3.01).contains(&computing), "{computing}");
+    let (both, _) = beside(vec![exchange(0.0), exchange(0.0)], 0.3);
+    assert!((1.98..2.02).contains(&both), "{both}");
+}
+
+#[test]
+fn jobs_in_the_background_begin_again_until_the_measured_one_ends() {
+    let (alone, _) = beside(vec![exchange(9.0)], 0.0);
+    let (time, replayed) = beside(vec![exchange(9.0), exchange(0.0)], 0.5);
+    // 10.5 s or more beside runs of about 1.1 s.
+    assert!(replayed.outcome.jobs[1].messages > 8 * 2000, "{:?}", replayed.outcome.jobs);
+    assert!(time > alone + 0.2, "{time} {alone}");
+    // A job without time would begin again for ever.
+    let empty = Job::from_sources("empty", 2, Vec::new()).unwrap();
+    let empty = Program::of_clocks(&empty, Seconds(1.0), u64::MAX, 1);
+    assert_eq!(beside(vec![exchange(1.0), empty], 0.0).0, beside(vec![exchange(1.0)], 0.0).0);
+}
+
+#[test]
+fn clocks_that_are_not_in_step_wait_for_each_other_and_end() {
+    for workload in ["nas:lu.S.16", "nas:mg.S.8", "pattern:random:16:rate=100,messages=50,degree=3"]
+    {
+        let job = crate::traffic::open(workload).unwrap().jobs.remove(0);
+        let program = Program::of_clocks(&job, Seconds(0.5), u64::MAX, 3);
+        let ranks = program.ranks();
+        let replayer = Replayer::open(&[] as &[&Path]).unwrap().with_program(program);
+        let cluster = built_in::find("paper:2013").unwrap().cluster();
+        let slots = slots(&cluster, Granularity::Cores(1), ranks).unwrap();
+        let shape = JobShape { name: "job".to_owned(), ranks: ranks as u32 };
+        let slot_of: Vec<usize> = (0..ranks).map(|rank| 16 * rank).collect();
+        let placement =
+            Placement::from_slots(&cluster, &[shape], "test", &slots, &slot_of).unwrap();
+        let replayed = replayer
+            .replay(&cluster, &placement, ReplayOptions::default(), &mut |_| {
+                ControlFlow::Continue(())
+            })
+            .unwrap();
+        assert!(replayed.outcome.jobs[0].finish.0 >= 0.5, "{workload}");
+        let sent: u64 = job.flows.iter().map(|flow| flow.messages).sum();
+        assert_eq!(replayed.outcome.messages, sent, "{workload}");
+    }
 }

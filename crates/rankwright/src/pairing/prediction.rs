@@ -1,0 +1,239 @@
+//! What jobs lose or gain beside each other, predicted from each one's run alone: both are replayed
+//! together on the same nodes, at random offsets.
+
+use std::ops::ControlFlow;
+
+use super::modes::{ModeError, Part, nodes_of, placed};
+use super::{JobFacts, JobSet, Slowdowns};
+use crate::cluster::Cluster;
+use crate::network::ServerKind;
+use crate::placement::{JobShape, Placement};
+use crate::random::{share, split_mix};
+use crate::sim::Progress;
+use crate::sim::replay::{Measured, ReplayError, ReplayOptions, Replayed, Replayer};
+use crate::statistics::Estimate;
+use crate::units::Seconds;
+
+/// How slowdowns are predicted.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PredictOptions {
+    /// How often two jobs are replayed beside each other, each time with another offset.
+    pub offsets: usize,
+    /// Of the offsets.
+    pub seed: u64,
+    /// Whether a job may run beside a copy of itself.
+    pub with_itself: bool,
+    /// How messages are sent.
+    pub replay: ReplayOptions,
+}
+
+impl Default for PredictOptions {
+    fn default() -> Self {
+        Self { offsets: 5, seed: 1, with_itself: false, replay: ReplayOptions::default() }
+    }
+}
+
+/// A job alone.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Alone {
+    /// Its run time on whole nodes (Exclusive-Full).
+    pub full: Seconds,
+    /// Its run time on half of the cores of as many nodes as that takes (Exclusive-Half).
+    pub half: Seconds,
+    /// The share of the latter in which its ranks wait for messages, on average.
+    pub communicating: f64,
+    /// The share of it in which the busier port of a node's network device is in use, on average over
+    /// its nodes.
+    pub device_use: f64,
+    /// How many nodes it has on whole nodes and on half of the cores.
+    pub nodes: (usize, usize),
+}
+
+/// Jobs alone and beside each other.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Prediction {
+    /// By job.
+    pub alone: Vec<Alone>,
+    /// Row: background; column: measured. The run time in percent of that on whole nodes, with its 95 %
+    /// interval over offsets.
+    pub beside: Vec<Estimate>,
+    /// The same to first order: the time in communication grows by the share in which the other uses the
+    /// network device.
+    pub first_order: Vec<f64>,
+}
+
+/// Why slowdowns cannot be predicted.
+#[derive(Debug, thiserror::Error)]
+pub enum PredictError {
+    /// The jobs do not fit.
+    #[error(transparent)]
+    Mode(#[from] ModeError),
+    /// A run cannot be replayed.
+    #[error(transparent)]
+    Replay(#[from] ReplayError),
+    /// The observer ended it.
+    #[error("interrupted")]
+    Stopped,
+}
+
+/// Predicts what each job loses or gains beside each other one, half of the cores of each node each.
+/// The job in the background begins again until the measured one ends, as in the paper.
+///
+/// # Errors
+/// If a job does not fit, a run cannot be replayed, or the observer ends it.
+pub fn predict(
+    cluster: &Cluster,
+    replayer: &Replayer,
+    names: &[String],
+    options: &PredictOptions,
+    observer: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
+) -> Result<Prediction, PredictError> {
+    let shape = |(name, ranks): (&String, usize)| JobShape {
+        name: name.clone(),
+        ranks: u32::try_from(ranks).unwrap_or(u32::MAX),
+    };
+    let shapes = names.iter().zip(replayer.ranks()).map(shape).collect();
+    let mut run = Run { cluster, replayer, shapes, options, observer };
+    let count = names.len();
+    let alone: Vec<Alone> = (0..count).map(|job| run.alone(job)).collect::<Result<_, _>>()?;
+    let first_order = |background: usize, measured: usize| {
+        let Alone { full, half, communicating, .. } = alone[measured];
+        let grown = half.0 * (1.0 + communicating * alone[background].device_use);
+        percent(grown, full)
+    };
+    let cells = || (0..count).flat_map(|row| (0..count).map(move |column| (row, column)));
+    let mut beside = Vec::new();
+    for (background, measured) in cells() {
+        beside.push(match background == measured && !options.with_itself {
+            true => Estimate { mean: first_order(background, measured), half_width: f64::INFINITY },
+            false => run.beside(background, measured, &alone)?,
+        });
+    }
+    let first_order = cells().map(|(row, column)| first_order(row, column)).collect();
+    Ok(Prediction { alone, beside, first_order })
+}
+
+impl Prediction {
+    /// The table of slowdowns.
+    #[must_use]
+    pub fn slowdowns(&self) -> Slowdowns {
+        Slowdowns::new(self.alone.len(), self.beside.iter().map(|cell| cell.mean).collect())
+    }
+
+    /// The jobs as [`pair`](super::pair) takes them: with their run times on whole nodes and on half of
+    /// the cores.
+    #[must_use]
+    pub fn job_set(&self, names: &[String], ranks: &[usize]) -> JobSet {
+        let facts = |((name, ranks), alone): ((&String, &usize), &Alone)| JobFacts {
+            seconds: Some(alone.full.0),
+            half: Some(percent(alone.half.0, alone.full)),
+            ranks: u32::try_from(*ranks).unwrap_or(u32::MAX),
+            ..JobFacts::named(name)
+        };
+        let facts = names.iter().zip(ranks).zip(&self.alone).map(facts).collect();
+        JobSet::new(facts, self.slowdowns())
+    }
+
+    /// The run time of `measured` beside `background`.
+    #[must_use]
+    pub fn beside(&self, background: usize, measured: usize) -> Estimate {
+        self.beside[background * self.alone.len() + measured]
+    }
+
+    /// The same to first order.
+    #[must_use]
+    pub fn first_order(&self, background: usize, measured: usize) -> f64 {
+        self.first_order[background * self.alone.len() + measured]
+    }
+}
+
+fn percent(time: f64, of: Seconds) -> f64 {
+    if of.0 > 0.0 { 100.0 * time / of.0 } else { 100.0 }
+}
+
+/// The replays of a prediction.
+struct Run<'a, 'o> {
+    cluster: &'a Cluster,
+    replayer: &'a Replayer,
+    shapes: Vec<JobShape>,
+    options: &'a PredictOptions,
+    observer: &'o mut dyn FnMut(&Progress) -> ControlFlow<()>,
+}
+
+impl Run<'_, '_> {
+    fn placed(&self, jobs: &[(usize, Part)]) -> Result<Placement, ModeError> {
+        let jobs: Vec<(JobShape, Part)> =
+            jobs.iter().map(|(job, part)| (self.shapes[*job].clone(), *part)).collect();
+        placed(self.cluster, &jobs, "pair")
+    }
+
+    fn replay(
+        &mut self,
+        jobs: &[(usize, Part)],
+        measured: Option<Measured>,
+    ) -> Result<(Replayed, Placement), PredictError> {
+        let placement = self.placed(jobs)?;
+        let jobs: Vec<usize> = jobs.iter().map(|(job, _)| *job).collect();
+        let replayed = self.replayer.replay_some(
+            (&jobs, measured),
+            (self.cluster, &placement),
+            self.options.replay,
+            self.observer,
+        )?;
+        if replayed.outcome.stopped.is_some() {
+            return Err(PredictError::Stopped);
+        }
+        Ok((replayed, placement))
+    }
+
+    fn alone(&mut self, job: usize) -> Result<Alone, PredictError> {
+        let (full, on_full) = self.replay(&[(job, Part::WHOLE)], None)?;
+        let (half, on_half) = self.replay(&[(job, Part::FIRST_HALF)], None)?;
+        let end: f64 = half.ranks.iter().map(|rank| rank.end.0).sum();
+        let waited: f64 = half.ranks.iter().map(|rank| rank.waited.0).sum();
+        Ok(Alone {
+            full: full.outcome.jobs[0].finish,
+            half: half.outcome.jobs[0].finish,
+            communicating: if end > 0.0 { waited / end } else { 0.0 },
+            device_use: device_use(&half, &on_half),
+            nodes: (nodes_of(&on_full).len(), nodes_of(&on_half).len()),
+        })
+    }
+
+    fn beside(
+        &mut self,
+        background: usize,
+        measured: usize,
+        alone: &[Alone],
+    ) -> Result<Estimate, PredictError> {
+        let count = self.options.offsets.max(1);
+        let mut percents = Vec::new();
+        for number in 0..count {
+            // One in each of as many equal parts of the other's run.
+            let pair = (background * alone.len() + measured) as u64;
+            let random = share(split_mix(self.options.seed ^ pair << 32, number as u64));
+            let begins = alone[background].half.0 * (number as f64 + random) / count as f64;
+            let job = Measured { job: 0, begins: Seconds(begins) };
+            let jobs = [(measured, Part::FIRST_HALF), (background, Part::SECOND_HALF)];
+            let (replayed, _) = self.replay(&jobs, Some(job))?;
+            let time = replayed.outcome.jobs[0].finish.0 - begins;
+            percents.push(percent(time, alone[measured].full));
+        }
+        Ok(Estimate::of(&percents))
+    }
+}
+
+/// The share of the run in which the busier port of the network device is in use, on average over nodes.
+fn device_use(replayed: &Replayed, placement: &Placement) -> f64 {
+    let finish = replayed.outcome.jobs[0].finish.0;
+    let nodes = nodes_of(placement);
+    let busiest = |node| {
+        let ports = replayed.outcome.servers.iter().filter(|server| match server.kind {
+            ServerKind::NicOut { node: at, .. } | ServerKind::NicIn { node: at, .. } => at == node,
+            _ => false,
+        });
+        ports.map(|server| server.service.0).fold(0.0, f64::max)
+    };
+    let service: f64 = nodes.iter().map(|node| busiest(*node)).sum();
+    if finish > 0.0 { (service / nodes.len() as f64 / finish).min(1.0) } else { 0.0 }
+}
