@@ -4,6 +4,7 @@
 //! | module | paper |
 //! |---|---|
 //! | `process_placement` | Mercier, Clet-Ortega 2009 |
+//! | `mixed_workloads` | Koop, Luo, Panda 2009 |
 //! | `contention` | Soryani, Analoui, Zarrinchian 2012 and 2013 |
 //! | `device_affinity` | Ganapathi, Gopalakrishnan, McGuire 2017 |
 //!
@@ -33,6 +34,7 @@ mod built_in;
 mod contention;
 mod data_file;
 mod device_affinity;
+mod mixed_workloads;
 mod paper;
 mod printed;
 mod process_placement;

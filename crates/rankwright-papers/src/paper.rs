@@ -4,13 +4,17 @@ use std::str::FromStr;
 
 use anyhow::bail;
 
-use crate::{Assumption, Case, Results, Row, contention, device_affinity, process_placement};
+use crate::{
+    Assumption, Case, Results, Row, contention, device_affinity, mixed_workloads, process_placement,
+};
 
 /// A paper that can be reproduced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Paper {
     /// Mercier, Clet-Ortega 2009.
     ProcessPlacement2009,
+    /// Koop, Luo, Panda 2009.
+    MixedWorkloads2009,
     /// Soryani, Analoui, Zarrinchian 2012.
     Contention2012,
     /// Soryani, Analoui, Zarrinchian 2013.
@@ -21,8 +25,9 @@ pub enum Paper {
 
 impl Paper {
     /// All papers, the oldest first.
-    pub const ALL: [Self; 4] = [
+    pub const ALL: [Self; 5] = [
         Self::ProcessPlacement2009,
+        Self::MixedWorkloads2009,
         Self::Contention2012,
         Self::Contention2013,
         Self::DeviceAffinity2017,
@@ -33,6 +38,7 @@ impl Paper {
     pub fn name(self) -> &'static str {
         match self {
             Self::ProcessPlacement2009 => "2009-placement",
+            Self::MixedWorkloads2009 => "2009-mixed",
             Self::Contention2012 => "2012",
             Self::Contention2013 => "2013",
             Self::DeviceAffinity2017 => "2017",
@@ -46,6 +52,10 @@ impl Paper {
             Self::ProcessPlacement2009 => {
                 "Mercier, Clet-Ortega: Towards an efficient process placement policy for MPI \
                  applications in multicore environments"
+            }
+            Self::MixedWorkloads2009 => {
+                "Koop, Luo, Panda: Reducing network contention with mixed workloads on modern multicore \
+                 clusters"
             }
             Self::Contention2012 => {
                 "Soryani, Analoui, Zarrinchian: A novel process mapping strategy in clustered \
@@ -67,7 +77,9 @@ impl Paper {
     #[must_use]
     pub fn cases(self) -> Vec<Case> {
         match self {
-            Self::ProcessPlacement2009 | Self::DeviceAffinity2017 => Vec::new(),
+            Self::ProcessPlacement2009 | Self::MixedWorkloads2009 | Self::DeviceAffinity2017 => {
+                Vec::new()
+            }
             Self::Contention2012 => contention::cases_2012(),
             Self::Contention2013 => contention::cases_2013(),
         }
@@ -81,6 +93,7 @@ impl Paper {
     pub fn rows(self, results: &Results) -> anyhow::Result<Vec<Row>> {
         match self {
             Self::ProcessPlacement2009 => process_placement::rows(),
+            Self::MixedWorkloads2009 => mixed_workloads::rows(),
             Self::Contention2012 => contention::rows_2012(results),
             Self::Contention2013 => contention::rows_2013(results),
             Self::DeviceAffinity2017 => device_affinity::rows(),
@@ -93,6 +106,7 @@ impl Paper {
     /// If the built-in cluster of the paper does not exist.
     pub fn assumptions(self) -> anyhow::Result<Vec<Assumption>> {
         match self {
+            Self::MixedWorkloads2009 => mixed_workloads::assumptions(),
             Self::DeviceAffinity2017 => device_affinity::assumptions(),
             _ => Ok(Vec::new()),
         }
@@ -102,6 +116,7 @@ impl Paper {
     #[must_use]
     pub fn caveat(self) -> &'static str {
         match self {
+            Self::MixedWorkloads2009 => mixed_workloads::CAVEAT,
             Self::DeviceAffinity2017 => device_affinity::CAVEAT,
             _ => "",
         }
@@ -142,7 +157,7 @@ mod tests {
         }
         assert_eq!(
             "2014".parse::<Paper>().unwrap_err().to_string(),
-            "found `2014`, expected a paper: 2009-placement, 2012, 2013, 2017"
+            "found `2014`, expected a paper: 2009-placement, 2009-mixed, 2012, 2013, 2017"
         );
     }
 }

@@ -32,6 +32,11 @@ pub const BUILT_IN: &[BuiltIn] = &[
         text: include_str!("paper-2009-placement.toml"),
     },
     BuiltIn {
+        name: "paper:2009-mixed",
+        summary: "8 nodes, 4 quad-core Opterons each, ConnectX InfiniBand (Koop, Luo, Panda 2009)",
+        text: include_str!("paper-2009-mixed.toml"),
+    },
+    BuiltIn {
         name: "paper:2017",
         summary: "2 nodes of 2 sockets with 22 cores and 2 Omni-Path devices each (2017)",
         text: include_str!("paper-2017.toml"),
