@@ -84,7 +84,7 @@ pub(crate) fn execute(
         Command::Lint(command) => command.run(verbosity),
         Command::Lab(command) => command.run(verbosity),
         Command::Nic(command) => command.run(verbosity),
-        Command::Pair(command) => command.run(),
+        Command::Pair(command) => command.run(verbosity),
         Command::Man(command) => command.run(whole()),
         Command::Reproduce(command) => command.run(verbosity),
         Command::Run(command) => command.run(verbosity),

@@ -38,7 +38,7 @@ mod slowdowns;
 
 pub use class::Compatibility;
 pub use jobs::{JobFacts, JobSet, NodeMemory};
-pub use modes::{ModeError, Part, placed};
+pub use modes::{ModeError, Part, nodes_of, placed, placed_from};
 pub use objective::Objective;
 pub use prediction::{Alone, PredictError, PredictOptions, Prediction, predict};
 pub use slowdowns::Slowdowns;

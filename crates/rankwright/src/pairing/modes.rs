@@ -76,14 +76,27 @@ pub enum ModeError {
 /// on; `name` is that of the strategy.
 ///
 /// # Errors
-/// If a job has more ranks than its part of all nodes has cores.
+/// As [`placed_from`].
 pub fn placed(
     cluster: &Cluster,
     jobs: &[(JobShape, Part)],
     name: &str,
 ) -> Result<Placement, ModeError> {
+    placed_from(cluster, 0, jobs, name)
+}
+
+/// As [`placed`], without the first `skipped` nodes.
+///
+/// # Errors
+/// If a job has more ranks than its part of all nodes has cores.
+pub fn placed_from(
+    cluster: &Cluster,
+    skipped: usize,
+    jobs: &[(JobShape, Part)],
+    name: &str,
+) -> Result<Placement, ModeError> {
     let slots = slots(cluster, Granularity::Cores(1), 0)?;
-    let by_node: Vec<&[Slot]> = slots.chunk_by(|a, b| a.node == b.node).collect();
+    let by_node: Vec<&[Slot]> = slots.chunk_by(|a, b| a.node == b.node).skip(skipped).collect();
     let mut slot_of = Vec::new();
     for (shape, part) in jobs {
         let first_of = |node: &[Slot]| position(&slots, node);
@@ -109,7 +122,8 @@ pub fn placed(
 }
 
 /// The nodes that a placement uses.
-pub(super) fn nodes_of(placement: &Placement) -> Vec<NodeId> {
+#[must_use]
+pub fn nodes_of(placement: &Placement) -> Vec<NodeId> {
     let mut nodes: Vec<NodeId> =
         placement.jobs().iter().flat_map(|job| job.ranks.iter().map(|rank| rank.node)).collect();
     nodes.sort_unstable();

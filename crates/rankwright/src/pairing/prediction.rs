@@ -1,10 +1,11 @@
 //! What jobs lose or gain beside each other, predicted from each one's run alone: both are replayed
 //! together on the same nodes, at random offsets.
 
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use super::modes::{ModeError, Part, nodes_of, placed};
-use super::{JobFacts, JobSet, Slowdowns};
+use super::{JobFacts, Slowdowns};
 use crate::cluster::Cluster;
 use crate::network::ServerKind;
 use crate::placement::{JobShape, Placement};
@@ -12,7 +13,7 @@ use crate::random::{share, split_mix};
 use crate::sim::Progress;
 use crate::sim::replay::{Measured, ReplayError, ReplayOptions, Replayed, Replayer};
 use crate::statistics::Estimate;
-use crate::units::Seconds;
+use crate::units::{BytesPerSecond, Seconds};
 
 /// How slowdowns are predicted.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -120,18 +121,55 @@ impl Prediction {
         Slowdowns::new(self.alone.len(), self.beside.iter().map(|cell| cell.mean).collect())
     }
 
-    /// The jobs as [`pair`](super::pair) takes them: with their run times on whole nodes and on half of
-    /// the cores.
+    /// What is known of the jobs: their run times on whole nodes and on half of the cores.
     #[must_use]
-    pub fn job_set(&self, names: &[String], ranks: &[usize]) -> JobSet {
+    pub fn facts(&self, names: &[String], ranks: &[usize]) -> Vec<JobFacts> {
         let facts = |((name, ranks), alone): ((&String, &usize), &Alone)| JobFacts {
             seconds: Some(alone.full.0),
             half: Some(percent(alone.half.0, alone.full)),
             ranks: u32::try_from(*ranks).unwrap_or(u32::MAX),
             ..JobFacts::named(name)
         };
-        let facts = names.iter().zip(ranks).zip(&self.alone).map(facts).collect();
-        JobSet::new(facts, self.slowdowns())
+        names.iter().zip(ranks).zip(&self.alone).map(facts).collect()
+    }
+
+    /// The prediction if each rank also uses this much memory bandwidth while it computes: computing takes
+    /// longer by as much as the ranks beside a memory want more than it has. Jobs with memories of their
+    /// own do not disturb each other. `shapes` are the jobs in order.
+    ///
+    /// # Errors
+    /// If the jobs do not fit.
+    pub fn with_memory_traffic(
+        mut self,
+        cluster: &Cluster,
+        shapes: &[JobShape],
+        traffic: &[BytesPerSecond],
+    ) -> Result<Self, ModeError> {
+        let stretch = |jobs: &[(usize, Part)]| -> Result<f64, ModeError> {
+            let placed_jobs: Vec<(JobShape, Part)> =
+                jobs.iter().map(|(job, part)| (shapes[*job].clone(), *part)).collect();
+            let placement = placed(cluster, &placed_jobs, "pair")?;
+            let traffic: Vec<f64> = jobs.iter().map(|(job, _)| traffic[*job].0).collect();
+            Ok(memory_stretch(cluster, &placement, &traffic))
+        };
+        let before = self.alone.clone();
+        let computing: Vec<f64> =
+            before.iter().map(|job| job.half.0 * (1.0 - job.communicating)).collect();
+        for (job, alone) in self.alone.iter_mut().enumerate() {
+            alone.full.0 += computing[job] * (stretch(&[(job, Part::WHOLE)])? - 1.0);
+            alone.half.0 += computing[job] * (stretch(&[(job, Part::FIRST_HALF)])? - 1.0);
+        }
+        let count = before.len();
+        for (cell, at) in self.beside.iter_mut().zip(0..) {
+            let (background, measured) = (at / count, at % count);
+            let jobs = [(measured, Part::FIRST_HALF), (background, Part::SECOND_HALF)];
+            let longer = computing[measured] * (stretch(&jobs)? - 1.0);
+            let (full, now) = (before[measured].full.0, self.alone[measured].full.0);
+            let of_now = |percent: f64| (percent / 100.0 * full + longer) / now * 100.0;
+            cell.mean = of_now(cell.mean);
+            self.first_order[at] = of_now(self.first_order[at]);
+        }
+        Ok(self)
     }
 
     /// The run time of `measured` beside `background`.
@@ -149,6 +187,23 @@ impl Prediction {
 
 fn percent(time: f64, of: Seconds) -> f64 {
     if of.0 > 0.0 { 100.0 * time / of.0 } else { 100.0 }
+}
+
+/// How much longer the first job computes: the most that ranks beside one of its memories want, over what
+/// the memory has, at least 1. `traffic` is that of a rank of each job.
+fn memory_stretch(cluster: &Cluster, placement: &Placement, traffic: &[f64]) -> f64 {
+    let mut wanted = BTreeMap::new();
+    for (job, traffic) in placement.jobs().iter().zip(traffic) {
+        for rank in &job.ranks {
+            *wanted.entry((rank.node, rank.numa)).or_insert(0.0) += traffic;
+        }
+    }
+    let first = &placement.jobs()[0].ranks;
+    let stretch = first.iter().filter_map(|rank| {
+        let has = cluster.memory_bandwidth(rank.node, rank.numa?).value.0;
+        Some(wanted[&(rank.node, rank.numa)] / has)
+    });
+    stretch.fold(1.0, f64::max)
 }
 
 /// The replays of a prediction.

@@ -78,3 +78,80 @@ fn rules_and_pressures_come_from_a_file() {
     let found = output(&["--jobs", &file("light.toml", &light)]);
     assert!(found.starts_with("No difference: the best is a with b: 0.1 % less"), "{found}");
 }
+
+/// Sixteen ranks that exchange with all after every 10 ms, or without a pause.
+fn exchange(rate: &str) -> String {
+    format!("pattern:all-to-all:16:rate={rate},length=20kB,messages=20,in_step=true")
+}
+
+/// Four nodes of four cores in two packages, 100 MB/s each.
+fn cluster(folder: &std::path::Path) -> String {
+    let text = "name = \"four\"\nrates = \"typical\"\n[[node]]\nnames = \"n[0-7]\"\n\
+                topology = \"pack:2 numa:1 core:2 pu:1\"\n[[node.nic]]\nname = \"eth0\"\n\
+                bandwidth = \"100 MB/s\"\n";
+    let path = folder.join("cluster.toml");
+    fs::write(&path, text).unwrap();
+    path.display().to_string()
+}
+
+#[test]
+fn jobs_are_replayed_beside_each_other() {
+    let folder = tempfile::tempdir().unwrap();
+    let cluster = cluster(folder.path());
+    let (slow, fast) = (exchange("20"), exchange("1000000"));
+    let placements = folder.path().join("placements").display().to_string();
+    let arguments = ["pair", &slow, &fast, "--on", &cluster, "--placements", &placements];
+    let output = rankwright(&[&arguments[..], &["--format", "json"]].concat()).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let found: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let notes = found["notes"].to_string();
+    assert!(notes.contains("replayed by clocks") && notes.contains("memory not considered"));
+    let solo = found["solo"].as_array().unwrap();
+    let number = |row: &Value, field: &str| row[field].as_f64().unwrap();
+    assert_eq!((&solo[0]["nodes_full"], &solo[0]["nodes_half"]), (&4.into(), &8.into()));
+    assert!(number(&solo[0], "communicating") < 0.7 && number(&solo[1], "communicating") > 0.99);
+    // The one without a pause hinders the other more than the other way round.
+    let beside = found["beside"].as_array().unwrap();
+    assert_eq!(beside.len(), 2);
+    for row in beside {
+        let (replayed, first) = (number(row, "percent"), number(row, "first_order_percent"));
+        assert!((replayed / first - 1.0).abs() < 0.2, "{row}");
+    }
+    assert_eq!(found["answer"], "share");
+    // Both jobs are on all eight nodes, in packages of their own.
+    let file = fs::read_to_string(folder.path().join("placements/group-1.json")).unwrap();
+    let file: Value = serde_json::from_str(&file).unwrap();
+    let jobs = file["jobs"].as_array().unwrap();
+    assert_eq!((jobs.len(), file["nodes"].as_array().unwrap().len()), (2, 8));
+    let cores = |job: usize| jobs[job]["ranks"][0]["cores"].clone();
+    assert_eq!((cores(0), cores(1)), (serde_json::json!([0]), serde_json::json!([2])));
+    let notes = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(notes.contains("--for slurm --launcher-args=--overlap"), "{notes}");
+}
+
+#[test]
+fn memory_counts_where_jobs_share_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let cluster = cluster(folder.path());
+    let one_memory = fs::read_to_string(&cluster).unwrap();
+    let one_memory = one_memory.replace("pack:2 numa:1 core:2", "pack:1 numa:1 core:4");
+    let shared = folder.path().join("one-memory.toml");
+    fs::write(&shared, one_memory).unwrap();
+    let percent = |cluster: &str, traffic: &str| {
+        let (a, b) = (exchange("20"), exchange("20"));
+        let arguments = ["pair", &a, &b, "--on", cluster, "--format", "json", "--offsets", "1"];
+        let of = |job: &str| format!("--memory-traffic={job}={traffic}");
+        let traffic = [of("all-to-all-16"), of("all-to-all-16-2")];
+        let traffic = traffic.each_ref().map(String::as_str);
+        let output = rankwright(&[&arguments[..], &traffic].concat()).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let found: Value = serde_json::from_slice(&output.stdout).unwrap();
+        found["beside"][0]["percent"].as_f64().unwrap()
+    };
+    let shared = shared.display().to_string();
+    let (little, much) = (percent(&shared, "1MB/s"), percent(&shared, "100GB/s"));
+    // Far too much for a memory, whoever wants it: as slow together as alone on all cores.
+    assert!(little < 97.0 && (99.0..101.0).contains(&much), "{little} {much}");
+    // On memories of their own jobs disturb each other no more than themselves.
+    assert!(percent(&cluster, "100GB/s") < 101.0);
+}

@@ -1,7 +1,7 @@
 //! The table of slowdowns, and run times: comma-separated values with a header. Empty lines and those
 //! that begin with `#` are left out.
 
-use super::super::Slowdowns;
+use super::super::{JobFacts, Slowdowns};
 use super::{EXPECTED_RUNTIMES, EXPECTED_TABLE};
 use crate::files::InputError;
 
@@ -12,6 +12,14 @@ pub struct Table {
     pub jobs: Vec<String>,
     /// Indexed as `jobs`.
     pub slowdowns: Slowdowns,
+}
+
+impl Table {
+    /// Its jobs, of which nothing else is known, and its percentages.
+    #[must_use]
+    pub fn into_known(self) -> (Vec<JobFacts>, Slowdowns) {
+        (self.jobs.into_iter().map(JobFacts::named).collect(), self.slowdowns)
+    }
 }
 
 /// A line with its number, from 1.

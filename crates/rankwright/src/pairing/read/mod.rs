@@ -17,23 +17,23 @@ pub const EXPECTED_RUNTIMES: &str = "run times: job,seconds and a line per job";
 /// Facts and rules.
 pub const EXPECTED_RULES: &str = "facts of jobs (pairing.toml): [[job]] tables, never = [..]";
 
-/// The jobs of a table with their run times and rules; without a table, the one that follows from half
-/// and pressure of each job in the rules.
+/// The jobs with their run times and rules; without a table of what they lose beside each other, the one
+/// that follows from half and pressure of each job in the rules.
 ///
 /// # Errors
 /// If run times or rules name a job that the table does not have, a run time is missing, or there is
 /// neither a table nor a pressure for each job.
 pub fn job_set(
-    table: Option<&Table>,
+    known: Option<(Vec<JobFacts>, Slowdowns)>,
     runtimes: Option<(&str, &str)>,
     rules: Option<&Rules>,
 ) -> Result<JobSet, InputError> {
-    let (names, slowdowns) = match (table, rules) {
-        (Some(table), _) => (table.jobs.clone(), table.slowdowns.clone()),
+    let (mut facts, slowdowns) = match (known, rules) {
+        (Some(known), _) => known,
         (None, Some(rules)) => rules.slowdowns()?,
         (None, None) => (Vec::new(), Slowdowns::new(0, Vec::new())),
     };
-    let mut facts: Vec<JobFacts> = names.iter().map(JobFacts::named).collect();
+    let names: Vec<String> = facts.iter().map(|job| job.name.clone()).collect();
     if let Some(rules) = rules {
         rules.apply(&mut facts)?;
     }

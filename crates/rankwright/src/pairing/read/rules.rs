@@ -147,7 +147,7 @@ impl Rules {
     ///
     /// # Errors
     /// If there is no job, or one without half or pressure.
-    pub(super) fn slowdowns(&self) -> Result<(Vec<String>, Slowdowns), InputError> {
+    pub(super) fn slowdowns(&self) -> Result<(Vec<JobFacts>, Slowdowns), InputError> {
         let jobs = &self.tables.job;
         if jobs.is_empty() {
             return Err(InputError::new(&self.file, "0 jobs", "at least two tables [[job]]"));
@@ -165,8 +165,8 @@ impl Rules {
             half.push(*h.get_ref());
             pressure.push(*x.get_ref());
         }
-        let names = jobs.iter().map(|job| job.name.get_ref().clone()).collect();
-        Ok((names, Slowdowns::from_pressures(&half, &pressure)))
+        let facts = jobs.iter().map(|job| JobFacts::named(job.name.get_ref())).collect();
+        Ok((facts, Slowdowns::from_pressures(&half, &pressure)))
     }
 
     /// Puts what is known of jobs into their facts.

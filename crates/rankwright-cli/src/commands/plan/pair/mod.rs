@@ -1,5 +1,7 @@
 //! `rankwright pair`: which jobs should share nodes.
 
+mod placements;
+mod profiles;
 mod report;
 
 use std::num::NonZeroUsize;
@@ -8,24 +10,28 @@ use std::process::ExitCode;
 
 use clap::Args;
 use rankwright::files::InputError;
-use rankwright::pairing::{JobSet, Objective, PairOptions, pair, read};
+use rankwright::pairing::{JobFacts, JobSet, Objective, PairOptions, Slowdowns, pair, read};
 
 use crate::options::{ResultOptions, inputs, parse_count};
+use crate::output::Verbosity;
 use crate::output::exit_code::UsageError;
+use profiles::ProfileOptions;
 use report::PairReport;
 
 /// Options of `rankwright pair`.
 #[derive(Debug, Args)]
 pub(crate) struct Pair {
-    /// Table of slowdowns: a CSV file with the header background,BT,CG,.. and a row per background job;
-    /// run times in percent of those alone on whole nodes
-    #[arg(long, value_name = "FILE", required_unless_present = "jobs")]
+    #[command(flatten)]
+    profiles: ProfileOptions,
+    /// Instead of profiles a table of slowdowns: a CSV file with the header background,BT,CG,.. and a
+    /// row per background job; run times in percent of those alone on whole nodes
+    #[arg(long, value_name = "FILE", conflicts_with = "workloads")]
     table: Option<PathBuf>,
     /// Run times alone on whole nodes: a CSV file with the header job,seconds
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", conflicts_with = "workloads")]
     runtimes: Option<PathBuf>,
     /// Facts of the jobs, and which must not share nodes: pairing.toml. If each job has half and
-    /// pressure, no table is needed
+    /// pressure, neither profiles nor a table are needed
     #[arg(long, value_name = "FILE")]
     jobs: Option<PathBuf>,
     /// What should be small: sum, runtime, worst or makespan; or large: weighted-speedup
@@ -71,9 +77,20 @@ fn parse_tolerance(text: &str) -> Result<f64, String> {
 }
 
 impl Pair {
-    pub(crate) fn run(self) -> anyhow::Result<ExitCode> {
+    pub(crate) fn run(self, verbosity: &Verbosity) -> anyhow::Result<ExitCode> {
         self.result.check()?;
-        let jobs = self.job_set()?;
+        self.profiles.check(self.table.is_some() || self.jobs.is_some())?;
+        let rules = self.text(self.jobs.as_deref(), read::EXPECTED_RULES)?;
+        let rules = rules.map(|(text, file)| read::Rules::parse(&text, &file)).transpose()?;
+        let predicted = self.profiles.predict(self.copies.get() > 1, verbosity)?;
+        let known = match &predicted {
+            Some(predicted) => Some(predicted.known()),
+            None => self.table()?,
+        };
+        let runtimes = self.text(self.runtimes.as_deref(), read::EXPECTED_RUNTIMES)?;
+        let runtimes = runtimes.as_ref().map(|(text, file)| (text.as_str(), file.as_str()));
+        let jobs = read::job_set(known, runtimes, rules.as_ref())?.copies(self.copies.get());
+        self.check(&jobs)?;
         let options = PairOptions {
             objective: self.objective,
             per_node: self.per_node,
@@ -81,28 +98,33 @@ impl Pair {
             seed: self.seed,
         };
         let pairing = pair(&jobs, &options);
-        let report = PairReport::new(&jobs, &options, &pairing);
+        let mut report = PairReport::new(&jobs, &options, &pairing);
+        if let Some(predicted) = &predicted {
+            report = report.predicted(predicted, &pairing, self.copies.get());
+        }
         self.result.write(&report.show(self.result.format))?;
+        if let Some(predicted) = &predicted {
+            placements::write(predicted, &pairing, self.copies.get(), verbosity)?;
+        }
         Ok(ExitCode::SUCCESS)
     }
 
-    /// The jobs as the files describe them.
-    fn job_set(&self) -> anyhow::Result<JobSet> {
-        let text = |path: &Option<PathBuf>, expected: &str| -> Result<_, InputError> {
-            let Some(path) = path else { return Ok(None) };
-            let text = inputs::read_text_or_stdin(path, expected)?;
-            Ok(Some((text, path.display().to_string())))
-        };
-        let table = text(&self.table, read::EXPECTED_TABLE)?;
-        let rules = text(&self.jobs, read::EXPECTED_RULES)?;
-        let runtimes = text(&self.runtimes, read::EXPECTED_RUNTIMES)?;
-        let table = table.map(|(text, file)| read::table(&text, &file)).transpose()?;
-        let rules = rules.map(|(text, file)| read::Rules::parse(&text, &file)).transpose()?;
-        let runtimes = runtimes.as_ref().map(|(text, file)| (text.as_str(), file.as_str()));
-        let jobs = read::job_set(table.as_ref(), runtimes, rules.as_ref())?;
-        let jobs = jobs.copies(self.copies.get());
-        self.check(&jobs)?;
-        Ok(jobs)
+    /// The text of a file with its name, if it is given.
+    fn text(
+        &self,
+        path: Option<&Path>,
+        expected: &str,
+    ) -> Result<Option<(String, String)>, InputError> {
+        let Some(path) = path else { return Ok(None) };
+        let text = inputs::read_text_or_stdin(path, expected)?;
+        Ok(Some((text, path.display().to_string())))
+    }
+
+    /// The jobs of the table, if there is one.
+    fn table(&self) -> Result<Option<(Vec<JobFacts>, Slowdowns)>, InputError> {
+        let text = self.text(self.table.as_deref(), read::EXPECTED_TABLE)?;
+        let table = text.map(|(text, file)| read::table(&text, &file)).transpose()?;
+        Ok(table.map(read::Table::into_known))
     }
 
     /// Whether there are jobs enough, not too many, and with run times where those count.

@@ -1,10 +1,13 @@
 //! Who shares nodes with whom, as text, JSON and CSV.
 
-use rankwright::pairing::{Answer, Compatibility, Group, JobSet, Objective, PairOptions, Pairing};
+use rankwright::pairing::{
+    Alone, Answer, Compatibility, Group, JobSet, Member, Objective, PairOptions, Pairing,
+};
 use rankwright::report::to_json;
-use rankwright::units::counted;
+use rankwright::units::{Seconds, counted};
 use serde::Serialize;
 
+use super::profiles::Predicted;
 use crate::options::Format;
 use crate::output;
 
@@ -26,10 +29,45 @@ pub(super) struct PairReport {
     /// As a share.
     gain: f64,
     jobs: Vec<JobRow>,
+    /// From profiles: each job alone.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    solo: Vec<SoloRow>,
+    /// From profiles: each job beside each other one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    beside: Vec<BesideRow>,
+    /// From profiles: half the width of the 95 % interval of the gain, as a share.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    gain_half_width: Option<f64>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    notes: Vec<String>,
     #[serde(skip)]
     classes: Vec<Compatibility>,
     #[serde(skip)]
     comparison: String,
+}
+
+/// A job alone.
+#[derive(Debug, Serialize)]
+struct SoloRow {
+    job: String,
+    nodes_full: usize,
+    full_s: f64,
+    nodes_half: usize,
+    half_s: f64,
+    /// Shares of the latter.
+    communicating: f64,
+    device_use: f64,
+}
+
+/// A job beside another, in percent of its run time alone on whole nodes.
+#[derive(Debug, Serialize)]
+struct BesideRow {
+    job: String,
+    background: String,
+    percent: f64,
+    /// Of the 95 % interval over offsets.
+    half_width: Option<f64>,
+    first_order_percent: f64,
 }
 
 /// A job that shares nodes, or is alone.
@@ -44,6 +82,8 @@ struct JobRow {
     /// `None` for a job alone.
     class: Option<String>,
 }
+
+const NO_DIFFERENCE: &str = "no difference";
 
 impl PairReport {
     pub(super) fn new(jobs: &JobSet, options: &PairOptions, pairing: &Pairing) -> Self {
@@ -70,7 +110,7 @@ impl PairReport {
             sentence: sentence(options.objective, pairing, &pairs, &alone),
             answer: match pairing.answer {
                 Answer::Share => "share",
-                Answer::NoDifference => "no difference",
+                Answer::NoDifference => NO_DIFFERENCE,
                 Answer::DoNotShare => "do not share",
             },
             objective: options.objective.to_string(),
@@ -82,9 +122,74 @@ impl PairReport {
             random_worst: pairing.random_worst,
             gain: pairing.gain,
             jobs: rows,
+            solo: Vec::new(),
+            beside: Vec::new(),
+            gain_half_width: None,
+            notes: Vec::new(),
             classes,
             comparison: comparison(options, pairing),
         }
+    }
+
+    /// The report of jobs whose slowdowns were predicted; `copies` of each.
+    pub(super) fn predicted(
+        mut self,
+        predicted: &Predicted,
+        pairing: &Pairing,
+        copies: usize,
+    ) -> Self {
+        let (names, prediction) = (&predicted.names, &predicted.prediction);
+        let solo = |(job, alone): (&String, &Alone)| SoloRow {
+            job: job.clone(),
+            nodes_full: alone.nodes.0,
+            full_s: alone.full.0,
+            nodes_half: alone.nodes.1,
+            half_s: alone.half.0,
+            communicating: alone.communicating,
+            device_use: alone.device_use,
+        };
+        self.solo = names.iter().zip(&prediction.alone).map(solo).collect();
+        for (background, other) in names.iter().enumerate() {
+            for (measured, job) in names.iter().enumerate() {
+                let found = prediction.beside(background, measured);
+                if background != measured || copies > 1 {
+                    self.beside.push(BesideRow {
+                        job: job.clone(),
+                        background: other.clone(),
+                        percent: found.mean,
+                        half_width: found.half_width.is_finite().then_some(found.half_width),
+                        first_order_percent: prediction.first_order(background, measured),
+                    });
+                }
+            }
+        }
+        self.notes.clone_from(&predicted.notes);
+        self.with_interval(predicted, pairing, copies)
+    }
+
+    /// Adds the interval of the gain: offsets of different pairs are independent.
+    fn with_interval(mut self, predicted: &Predicted, pairing: &Pairing, copies: usize) -> Self {
+        let squares = |group: &Group| -> f64 {
+            let [a, b] = &group.members[..] else { return f64::INFINITY };
+            let width = |x: &Member, y: &Member| {
+                predicted.prediction.beside(y.job / copies, x.job / copies).half_width.powi(2)
+            };
+            width(a, b) + width(b, a)
+        };
+        let sum: f64 = pairing.groups.iter().map(squares).sum();
+        let width = sum.sqrt() / (100.0 * predicted.names.len() as f64 * copies as f64);
+        if self.objective != Objective::Sum.to_string() || !width.is_finite() {
+            return self;
+        }
+        self.gain_half_width = Some(width);
+        if pairing.answer == Answer::Share {
+            self.sentence.push_str(&format!(" (± {:.1})", 100.0 * width));
+            if pairing.gain <= width {
+                self.answer = NO_DIFFERENCE;
+                self.sentence = self.sentence.replacen("Share:", "No difference: the best is", 1);
+            }
+        }
+        self
     }
 
     pub(super) fn show(&self, format: Format) -> String {
@@ -103,15 +208,54 @@ impl PairReport {
                     .iter()
                     .map(|class| format!("{class}: {}\n", meaning(*class)))
                     .collect();
-                format!("{}\n\n{table}\n{why}{}\n", self.sentence, self.comparison)
+                let notes: String = self.notes.iter().map(|note| format!("{note}\n")).collect();
+                let (sentence, comparison) = (&self.sentence, &self.comparison);
+                let profiles = self.profile_tables();
+                format!("{sentence}\n\n{table}{profiles}\n{why}{comparison}\n{notes}")
             }
         }
     }
 }
 
+impl PairReport {
+    /// What was predicted from profiles; empty without them.
+    fn profile_tables(&self) -> String {
+        if self.solo.is_empty() {
+            return String::new();
+        }
+        let percent = |share: f64| format!("{:.1} %", 100.0 * share);
+        let nodes =
+            |count: usize, time: f64| format!("{:.3} on {}", Seconds(time), counted(count, "node"));
+        let solo = |row: &SoloRow| {
+            vec![
+                row.job.clone(),
+                nodes(row.nodes_full, row.full_s),
+                nodes(row.nodes_half, row.half_s),
+                percent(row.communicating),
+                percent(row.device_use),
+            ]
+        };
+        let header =
+            ["alone", "all cores", "half of the cores", "waits for messages", "uses the device"];
+        let solo = output::table(&header, &self.solo.iter().map(solo).collect::<Vec<_>>());
+        let beside = |row: &BesideRow| {
+            let width = row.half_width.map_or(String::new(), |width| format!(" ± {width:.1}"));
+            vec![
+                row.job.clone(),
+                row.background.clone(),
+                format!("{:.1}{width} %", row.percent),
+                format!("{:.1} %", row.first_order_percent),
+            ]
+        };
+        let header = ["job", "beside", "run time, replayed", "first order"];
+        let beside = output::table(&header, &self.beside.iter().map(beside).collect::<Vec<_>>());
+        format!("\n{solo}\n{beside}")
+    }
+}
+
 fn rows_of(jobs: &JobSet, group: &Group) -> Vec<JobRow> {
     let names = group.names(jobs);
-    let row = |(at, member): (usize, &rankwright::pairing::Member)| JobRow {
+    let row = |(at, member): (usize, &Member)| JobRow {
         job: names[at].to_owned(),
         with: (names.iter().enumerate())
             .filter(|(other, _)| *other != at)

@@ -1,0 +1,251 @@
+//! Slowdowns predicted from a run of each job alone.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use anyhow::bail;
+use clap::Args;
+use rankwright::cluster::Cluster;
+use rankwright::pairing::{
+    JobFacts, ModeError, PredictError, PredictOptions, Prediction, Slowdowns, predict,
+};
+use rankwright::placement::JobShape;
+use rankwright::sim::Progress;
+use rankwright::sim::replay::{Program, ReplayOptions, Replayer};
+use rankwright::traffic::{Job, Workload};
+use rankwright::units::{BytesPerSecond, Seconds};
+
+use crate::options::{ClusterOptions, Given, inputs, parse_count_to, refuse};
+use crate::output::Verbosity;
+use crate::output::exit_code::{Infeasible, UsageError};
+use crate::planning::simulations::Watch;
+
+/// Options that apply to profiles.
+#[derive(Debug, Args)]
+pub(super) struct ProfileOptions {
+    #[command(flatten)]
+    given: Given,
+    /// The jobs, each recorded alone: profiles with their calls (profile --events), or others with
+    /// message timing
+    #[arg(value_name = "WORKLOAD")]
+    workloads: Vec<String>,
+    #[command(flatten)]
+    sharing: SharingOptions,
+}
+
+/// How profiles are replayed together.
+#[derive(Debug, Args)]
+struct SharingOptions {
+    #[command(flatten)]
+    cluster: ClusterOptions,
+    /// How often two jobs are replayed beside each other, each time with another offset in time
+    /// [default: 5]
+    #[arg(long, value_name = "NUMBER", value_parser = parse_count_to::<1000>)]
+    #[arg(allow_negative_numbers = true)]
+    offsets: Option<u32>,
+    /// Memory bandwidth that each rank of a job uses while it computes, like cg=2GB/s; may be repeated
+    #[arg(long, value_name = "JOB=RATE", value_parser = parse_traffic)]
+    memory_traffic: Vec<(String, BytesPerSecond)>,
+    /// Write a placement of each group of jobs that share nodes, to this folder
+    #[arg(long, value_name = "FOLDER")]
+    placements: Option<PathBuf>,
+}
+
+fn parse_traffic(text: &str) -> Result<(String, BytesPerSecond), String> {
+    let wrong = || "expected a job and a rate, like cg=2GB/s".to_owned();
+    let (job, rate) = text.rsplit_once('=').ok_or_else(wrong)?;
+    Ok((job.to_owned(), rate.parse().map_err(|_| wrong())?))
+}
+
+/// The most messages of a job whose calls were not recorded; of longer ones a part is replayed.
+const MOST_MESSAGES: u64 = 200_000;
+
+/// Jobs with what they lose beside each other.
+pub(super) struct Predicted {
+    pub(super) cluster: Cluster,
+    pub(super) jobs: Vec<Job>,
+    pub(super) names: Vec<String>,
+    pub(super) prediction: Prediction,
+    /// What weakens it.
+    pub(super) notes: Vec<String>,
+    /// The folder for placements.
+    pub(super) placements: Option<PathBuf>,
+}
+
+impl Predicted {
+    pub(super) fn known(&self) -> (Vec<JobFacts>, Slowdowns) {
+        let ranks: Vec<usize> = self.jobs.iter().map(|job| job.ranks as usize).collect();
+        (self.prediction.facts(&self.names, &ranks), self.prediction.slowdowns())
+    }
+
+    /// The shape of a job under its name here.
+    pub(super) fn shape(&self, job: usize) -> JobShape {
+        JobShape { name: self.names[job].clone(), ranks: self.jobs[job].ranks }
+    }
+}
+
+impl ProfileOptions {
+    /// Whether there are profiles, and the other options have an effect. `described`: the jobs are in a
+    /// file.
+    pub(super) fn check(&self, described: bool) -> Result<(), UsageError> {
+        if self.workloads.is_empty() {
+            let why = " applies to profiles: give those of the jobs";
+            refuse(&[(self.given.first_of::<SharingOptions>(), why)])?;
+        }
+        if self.workloads.is_empty() && !described {
+            let text = "which jobs? Give a profile of each with --on CLUSTER, or --table, or --jobs with \
+                        half and pressure of each";
+            return Err(UsageError(text.to_owned()));
+        }
+        Ok(())
+    }
+
+    /// Replays the jobs alone and beside each other; `None` without profiles.
+    pub(super) fn predict(
+        &self,
+        with_itself: bool,
+        verbosity: &Verbosity,
+    ) -> anyhow::Result<Option<Predicted>> {
+        if self.workloads.is_empty() {
+            return Ok(None);
+        }
+        let cluster = self.sharing.cluster.read()?;
+        let (mut jobs, mut names) = (Vec::new(), Vec::new());
+        for name in &self.workloads {
+            let workload = inputs::workload(name, verbosity)?;
+            names.extend(workload.jobs.iter().map(|job| name_of(name, &workload, job)));
+            jobs.extend(workload.jobs);
+        }
+        let names = unique(names);
+        self.traffic(&names)?;
+        let (replayer, notes) = replayer(&jobs, &names)?;
+        if jobs.len() < 2 && !with_itself {
+            let text = format!("only the job `{}`: expected at least two, or --copies 2", names[0]);
+            return Err(UsageError(text).into());
+        }
+        let options = PredictOptions {
+            offsets: self
+                .sharing
+                .offsets
+                .map_or(PredictOptions::default().offsets, |it| it as usize),
+            with_itself,
+            replay: ReplayOptions::default(),
+            ..PredictOptions::default()
+        };
+        let watch = Watch::new(verbosity, 1);
+        let mut observer = |progress: &Progress| watch.observe(0, progress);
+        let prediction = predict(&cluster, &replayer, &names, &options, &mut observer);
+        drop(watch);
+        let prediction = prediction.map_err(with_exit_code)?;
+        let mut predicted = Predicted { cluster, jobs, names, prediction, notes, placements: None };
+        predicted.placements.clone_from(&self.sharing.placements);
+        self.with_memory(predicted).map(Some)
+    }
+
+    /// The memory bandwidth of a rank of each job, where it is given.
+    fn traffic(&self, names: &[String]) -> Result<Vec<Option<BytesPerSecond>>, UsageError> {
+        let mut traffic = vec![None; names.len()];
+        for (name, rate) in &self.sharing.memory_traffic {
+            let Some(job) = names.iter().position(|job| job == name) else {
+                let names = names.join(", ");
+                let text = format!("--memory-traffic: found job `{name}`, expected one of {names}");
+                return Err(UsageError(text));
+            };
+            traffic[job] = Some(*rate);
+        }
+        Ok(traffic)
+    }
+
+    /// The prediction with the memory traffic that is given, and a note on what is not.
+    fn with_memory(&self, mut predicted: Predicted) -> anyhow::Result<Predicted> {
+        let traffic = self.traffic(&predicted.names)?;
+        let missing: Vec<&str> = (predicted.names.iter().zip(&traffic))
+            .filter_map(|(name, rate)| rate.is_none().then_some(name.as_str()))
+            .collect();
+        if missing.len() == predicted.names.len() {
+            let text =
+                "memory not considered: give the bandwidth of each rank with --memory-traffic";
+            predicted.notes.push(text.to_owned());
+            return Ok(predicted);
+        }
+        if !missing.is_empty() {
+            predicted.notes.push(format!("memory not considered for {}", missing.join(", ")));
+        }
+        let shapes: Vec<JobShape> =
+            (0..predicted.names.len()).map(|job| predicted.shape(job)).collect();
+        let traffic: Vec<BytesPerSecond> =
+            traffic.into_iter().map(|rate| rate.unwrap_or(BytesPerSecond(0.0))).collect();
+        let prediction = predicted.prediction;
+        let prediction = prediction
+            .with_memory_traffic(&predicted.cluster, &shapes, &traffic)
+            .map_err(|error| with_exit_code(error.into()))?;
+        Ok(Predicted { prediction, ..predicted })
+    }
+}
+
+/// The jobs to replay: by their calls where those were recorded, else by their clocks; and what to note.
+fn replayer(jobs: &[Job], names: &[String]) -> anyhow::Result<(Replayer, Vec<String>)> {
+    let none: [&Path; 0] = [];
+    let mut replayer = Replayer::open(&none)?;
+    let mut by_clocks: Vec<&str> = Vec::new();
+    for (job, name) in jobs.iter().zip(names) {
+        if let Some(profile) = &job.seen.events {
+            replayer = replayer.with_profile(profile)?;
+            continue;
+        }
+        if job.sources.is_empty() {
+            bail!(UsageError(format!(
+                "job `{name}`: found no message timing, expected a profile made with `rankwright \
+                 profile --events`, or another with message timing"
+            )));
+        }
+        by_clocks.push(name);
+        replayer = replayer.with_program(Program::of_clocks(job, computing(job), MOST_MESSAGES, 1));
+    }
+    let mut notes = Vec::new();
+    if !by_clocks.is_empty() {
+        notes.push(format!(
+            "replayed by clocks, because the calls were not recorded (profile --events): {}",
+            by_clocks.join(", ")
+        ));
+    }
+    Ok((replayer, notes))
+}
+
+/// The name of a job: that of its profile, else its own.
+fn name_of(workload: &str, jobs: &Workload, job: &Job) -> String {
+    let stem = Path::new(workload).file_stem().map(|stem| stem.to_string_lossy().into_owned());
+    let is_profile =
+        jobs.jobs.len() == 1 && inputs::is_profile(Path::new(workload)).unwrap_or(false);
+    stem.filter(|_| is_profile).unwrap_or_else(|| job.name.clone())
+}
+
+/// How long a rank computes: as recorded on average, else as long as its clocks tick.
+fn computing(job: &Job) -> Seconds {
+    if job.compute.is_empty() {
+        let end = job.sources.iter().map(|source| source.rounds as f64 / source.rate.0);
+        return Seconds(end.fold(0.0, f64::max));
+    }
+    Seconds(job.compute.iter().map(|time| time.0).sum::<f64>() / job.compute.len() as f64)
+}
+
+/// The names, all different: a second one gets a number.
+fn unique(names: Vec<String>) -> Vec<String> {
+    let mut counts = BTreeMap::new();
+    let numbered = |name: String| {
+        let count = counts.entry(name.clone()).and_modify(|count| *count += 1).or_insert(1);
+        if *count == 1 { name } else { format!("{name}-{count}") }
+    };
+    names.into_iter().map(numbered).collect()
+}
+
+fn with_exit_code(error: PredictError) -> anyhow::Error {
+    match error {
+        PredictError::Mode(error @ ModeError::TooFewNodes { .. }) => {
+            Infeasible(error.to_string()).into()
+        }
+        PredictError::Mode(ModeError::Placement(error)) => error.into(),
+        PredictError::Replay(error) => error.into(),
+        PredictError::Stopped => anyhow::anyhow!("interrupted: no answer yet"),
+    }
+}
