@@ -75,6 +75,9 @@ pub mod ranking;
 
 pub mod estimate;
 pub mod sim;
+// For the command line; may change in any version.
+#[doc(hidden)]
+pub mod timeline;
 
 pub mod pairing;
 

@@ -100,6 +100,21 @@ pub struct Steps<'a> {
     /// Number of collective operations so far, by communicator.
     collectives: FxHashMap<usize, usize>,
     left_out: BTreeMap<&'static str, u64>,
+    current: CurrentCall,
+}
+
+/// The call whose steps are being returned. Times are those of the run, since MPI started on the rank.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct CurrentCall {
+    /// Number of the call, from 1.
+    pub number: u64,
+    /// When it began.
+    pub begin: Seconds,
+    /// When it returned.
+    pub end: Seconds,
+    /// Of a collective operation: the communicator (index into [`Matching`]) and the number of the
+    /// operation there.
+    pub collective: Option<(usize, usize)>,
 }
 
 /// A collective operation of which a rank has begun some phases, or none.
@@ -165,6 +180,7 @@ impl<'a> Steps<'a> {
             exchanges: 0,
             collectives: FxHashMap::default(),
             left_out: BTreeMap::new(),
+            current: CurrentCall::default(),
         })
     }
 
@@ -200,6 +216,12 @@ impl<'a> Steps<'a> {
     #[must_use]
     pub fn left_out(&self) -> &BTreeMap<&'static str, u64> {
         &self.left_out
+    }
+
+    /// The call to which the last step belongs.
+    #[must_use]
+    pub fn current(&self) -> CurrentCall {
+        self.current
     }
 
     /// Takes the next messages that the rank waits for.
@@ -254,6 +276,7 @@ impl<'a> Steps<'a> {
         let matching = self.matching;
         let number = self.collectives.entry(communicator).or_default();
         let (collective, call) = (&matching.collectives(communicator)[*number], *number as u32);
+        self.current.collective = Some((communicator, *number));
         *number += 1;
         if communicator == 0 && !collective.nonblocking && (self.keeps)(collective) {
             self.ready.push_back(Step::Collective(collective));
@@ -403,6 +426,13 @@ impl<'a> Iterator for Steps<'a> {
             let event = match self.events.next()? {
                 Ok(event) => event,
                 Err(error) => return Some(Err(error)),
+            };
+            let begin = Seconds(self.current.end.0 + event.gap.0);
+            self.current = CurrentCall {
+                number: self.current.number + 1,
+                begin,
+                end: Seconds(begin.0 + event.duration.0),
+                collective: None,
             };
             let mut outside = event.gap.0;
             if let Call::Polls { inside, .. } = event.call {

@@ -261,6 +261,18 @@ impl Recording {
         profile_file::library(&self.file).map_err(|error| self.wrong(error.to_string()))
     }
 
+    /// When MPI started on each rank, in nanoseconds since 1970 by the clock of its host.
+    ///
+    /// # Errors
+    /// If the profile is damaged.
+    pub fn starts(&self) -> Result<Vec<i64>, InputError> {
+        let select = "SELECT start_unix_ns FROM event_streams ORDER BY rank";
+        let read = || -> rusqlite::Result<Vec<i64>> {
+            self.file.prepare(select)?.query_map([], |row| row.get(0))?.collect()
+        };
+        read().map_err(|error| self.wrong(error.to_string()))
+    }
+
     /// The events of a rank.
     ///
     /// # Errors
@@ -291,7 +303,7 @@ impl Recording {
     }
 
     /// An error about this profile.
-    pub(super) fn wrong(&self, found: String) -> InputError {
+    pub(crate) fn wrong(&self, found: String) -> InputError {
         InputError::new(&self.name, found, EXPECTED)
     }
 }

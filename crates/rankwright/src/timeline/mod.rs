@@ -1,0 +1,223 @@
+//! When the network is used, by whom, and by how many at once: the time line of a recorded run.
+//!
+//! | module | has |
+//! |---|---|
+//! | `recorded`, `clocks` | the messages of the recorded calls, on one clock |
+//! | [`Sites`], [`Curve`] | the network devices of ranks; bandwidth by number of senders |
+//! | [`Occupation`] | when a device is busy: completion of sends, begin of receives |
+//! | [`Measures`], [`Steadiness`], [`Efficiency`] | what follows from that |
+//!
+//! The method is that of Koop, Luo and Panda, "Reducing network contention with mixed workloads on modern
+//! multicore clusters", 2009, section V.B: it needs the moments when messages are handed to the network,
+//! and what concurrent processes can send.
+
+mod bins;
+mod clocks;
+mod curve;
+mod efficiency;
+mod measures;
+mod occupation;
+mod recorded;
+mod sites;
+mod steadiness;
+#[cfg(test)]
+mod tests;
+
+use std::path::Path;
+
+pub use bins::Bins;
+pub use curve::Curve;
+pub use efficiency::Efficiency;
+pub use measures::{LARGE, Measures, Phases};
+pub use occupation::{Occupation, Transfer};
+pub use recorded::Messages;
+pub use sites::{DeviceSite, Sites};
+pub use steadiness::Steadiness;
+
+use crate::files::InputError;
+use crate::ids::Rank;
+use crate::traffic::read::events::matching::Matching;
+use crate::traffic::read::events::store::Recording;
+use clocks::Clocks;
+
+/// One direction of a network device.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Direction {
+    /// The messages between nodes that pass it, by time.
+    pub transfers: Vec<Transfer>,
+    /// How they occupy it.
+    pub occupation: Occupation,
+}
+
+/// A network device over time.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Device {
+    /// Which one.
+    pub site: DeviceSite,
+    /// Sends.
+    pub out: Direction,
+    /// Receives.
+    pub into: Direction,
+}
+
+/// The time line of a run. Times are seconds since MPI started on the first rank.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Timeline {
+    /// The length of the run.
+    pub span: f64,
+    /// The devices with ranks.
+    pub devices: Vec<Device>,
+    /// By rank: when it sends to other nodes; disjoint intervals, ascending.
+    pub ranks: Vec<Vec<(f64, f64)>>,
+    /// By rank: the bytes that it sends to other nodes.
+    pub sent: Vec<u64>,
+    /// What follows.
+    pub measures: Measures,
+    /// Whether the traffic between all ranks is steady; `None` without messages.
+    pub steadiness: Option<Steadiness>,
+    /// The figures of windows of equal length.
+    pub efficiency: Vec<Efficiency>,
+    /// How often calls were left out, by what they are.
+    pub left_out: std::collections::BTreeMap<&'static str, u64>,
+}
+
+/// A recorded run whose time lines can be made.
+#[derive(Debug)]
+pub struct RecordedRun {
+    recording: Recording,
+    matching: Matching,
+    clocks: Clocks,
+}
+
+impl RecordedRun {
+    /// Opens a profile with events.
+    ///
+    /// # Errors
+    /// If it cannot be read or has no events, or they are damaged or incomplete.
+    pub fn open(profile: &Path) -> Result<Self, InputError> {
+        let recording = Recording::open(profile)?;
+        let matching = Matching::new(&recording)?;
+        let clocks = Clocks::of(&recording)?;
+        Ok(Self { recording, matching, clocks })
+    }
+
+    /// The number of ranks.
+    #[must_use]
+    pub fn ranks(&self) -> u32 {
+        self.recording.ranks()
+    }
+
+    /// The messages of the run. Collective operations are those of its MPI library for ranks on these
+    /// nodes.
+    ///
+    /// # Errors
+    /// If the events are damaged, or the clocks of hosts disagree.
+    pub fn messages(&self, sites: &Sites) -> Result<Messages, InputError> {
+        Messages::of_calls(&self.recording, &self.matching, &self.clocks, &|rank| sites.node(rank))
+    }
+
+    /// The time line of the run with its ranks on these devices, with the figures of this many windows.
+    ///
+    /// # Errors
+    /// As [`RecordedRun::messages`].
+    pub fn timeline(&self, sites: &Sites, windows: usize) -> Result<Timeline, InputError> {
+        let messages = self.messages(sites)?;
+        let span = messages.span;
+        let efficiency =
+            efficiency::efficiencies(&self.recording, &self.matching, &self.clocks, span, windows)?;
+        Ok(Timeline { efficiency, ..Timeline::new(messages, sites) })
+    }
+}
+
+impl Timeline {
+    /// The time line of messages between ranks on these devices.
+    ///
+    /// # Panics
+    /// If there are fewer sites than ranks.
+    #[must_use]
+    pub fn new(messages: Messages, sites: &Sites) -> Self {
+        let Messages { ranks, span, sends, receives, left_out } = messages;
+        let steadiness = Steadiness::of(&sends, span);
+        let mut sent = vec![0; ranks as usize];
+        for send in sends.iter().filter(|send| leaves(send, sites)) {
+            sent[send.process as usize] += send.bytes;
+        }
+        let outs = by_device(&sends, sites);
+        let intos = by_device(&receives, sites);
+        let measures_of_sends =
+            measures::Large::of(sends.iter().filter(|send| leaves(send, sites)));
+        drop((sends, receives));
+        let device = |((site, out), into): ((&DeviceSite, Vec<Transfer>), Vec<Transfer>)| {
+            let out_of = Occupation::of_sends(&out, &site.curve, None);
+            let into_of = Occupation::of_receives(&into, &site.curve, None);
+            Device {
+                site: site.clone(),
+                out: Direction { transfers: out, occupation: out_of },
+                into: Direction { transfers: into, occupation: into_of },
+            }
+        };
+        let devices: Vec<Device> = sites.devices.iter().zip(outs).zip(intos).map(device).collect();
+        let measures = Measures::of(&devices, span, measures_of_sends);
+        let ranks = busy_ranks(&devices, ranks as usize);
+        let efficiency = Vec::new();
+        Self { span, devices, ranks, sent, measures, steadiness, efficiency, left_out }
+    }
+}
+
+impl Device {
+    /// Bytes that pass it by bins of time: out of the node, into it.
+    #[must_use]
+    pub fn bins(&self, bins: &Bins) -> [Bins; 2] {
+        let curve = &self.site.curve;
+        let out = Occupation::of_sends(&self.out.transfers, curve, Some(bins.clone()));
+        let into = Occupation::of_receives(&self.into.transfers, curve, Some(bins.clone()));
+        [out, into].map(|occupation| occupation.bins.unwrap_or_else(|| bins.clone()))
+    }
+}
+
+/// Whether a message passes network devices.
+fn leaves(transfer: &Transfer, sites: &Sites) -> bool {
+    sites.node(Rank(transfer.process)) != sites.node(Rank(transfer.peer))
+}
+
+/// The messages of each device, in their order; ranks with several devices use them in turn.
+fn by_device(transfers: &[Transfer], sites: &Sites) -> Vec<Vec<Transfer>> {
+    let mut devices = vec![Vec::new(); sites.devices.len()];
+    let mut turns = vec![0_usize; sites.ranks()];
+    for transfer in transfers.iter().filter(|transfer| leaves(transfer, sites)) {
+        let of_rank = sites.devices_of(Rank(transfer.process));
+        let turn = &mut turns[transfer.process as usize];
+        devices[of_rank[*turn % of_rank.len()] as usize].push(*transfer);
+        *turn += 1;
+    }
+    devices
+}
+
+/// When each rank sends to other nodes.
+fn busy_ranks(devices: &[Device], ranks: usize) -> Vec<Vec<(f64, f64)>> {
+    let mut busy: Vec<Vec<(f64, f64)>> = vec![Vec::new(); ranks];
+    for direction in devices.iter().map(|device| &device.out) {
+        for (send, end) in direction.transfers.iter().zip(&direction.occupation.other_end) {
+            add(&mut busy[send.process as usize], (send.time, *end));
+        }
+    }
+    // With several devices the intervals of one follow those of another.
+    busy.iter_mut().for_each(|intervals| *intervals = union(std::mem::take(intervals)));
+    busy
+}
+
+/// Adds an interval that begins after all others, or joins the last.
+fn add(intervals: &mut Vec<(f64, f64)>, (begin, end): (f64, f64)) {
+    match intervals.last_mut() {
+        Some(last) if last.0 <= begin && begin <= last.1 => last.1 = last.1.max(end),
+        _ => intervals.push((begin, end)),
+    }
+}
+
+/// The union of intervals, disjoint and ascending.
+fn union(mut intervals: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
+    intervals.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let mut joined = Vec::with_capacity(intervals.len());
+    intervals.into_iter().for_each(|interval| add(&mut joined, interval));
+    joined
+}

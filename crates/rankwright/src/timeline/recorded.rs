@@ -1,0 +1,192 @@
+//! The messages of a recorded run at both ends, with their times.
+//!
+//! The calls tell when a message was handed to the MPI library, not when it went to the network. Of a
+//! collective operation they tell less: its messages are those of the algorithm that the library chooses,
+//! and its phases share the time from the moment when the last member has called it (or from the rank's own
+//! call, if the rank returned before) to the return of the call.
+
+use rustc_hash::FxHashMap;
+
+use super::clocks::Clocks;
+use super::occupation::Transfer;
+use crate::files::InputError;
+use crate::ids::Rank;
+use crate::traffic::read::events::Call;
+use crate::traffic::read::events::matching::Matching;
+use crate::traffic::read::events::steps::{Channel, CurrentCall, Exchange, Step, Steps};
+use crate::traffic::read::events::store::Recording;
+
+/// All messages of a run between its ranks. Times count from when MPI started on the first rank.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Messages {
+    /// The number of ranks.
+    pub ranks: u32,
+    /// When the last rank ended its last call, in seconds.
+    pub span: f64,
+    /// By the time when they were handed over; `process` is the sender.
+    pub sends: Vec<Transfer>,
+    /// By the time when they were completely received; `process` is the receiver.
+    pub receives: Vec<Transfer>,
+    /// How often calls were left out, by what they are.
+    pub left_out: std::collections::BTreeMap<&'static str, u64>,
+}
+
+/// When the members of a collective operation were in it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Gathering {
+    pub(super) last_begin: f64,
+    pub(super) last_to_come: Rank,
+    pub(super) first_end: f64,
+    pub(super) first_to_leave: Rank,
+}
+
+/// The collective operations of each communicator, in order.
+pub(super) type Gatherings = FxHashMap<usize, Vec<Gathering>>;
+
+impl Messages {
+    /// The messages that the recorded calls hand over.
+    ///
+    /// # Errors
+    /// If the profile is damaged, or the clocks of its hosts disagree.
+    pub(super) fn of_calls(
+        recording: &Recording,
+        matching: &Matching,
+        clocks: &Clocks,
+        node_of: &dyn Fn(Rank) -> u32,
+    ) -> Result<Self, InputError> {
+        let gatherings = gatherings(recording, matching, clocks)?;
+        clocks.check(recording, matching, &gatherings)?;
+        let library = recording.library()?;
+        let groups = matching.groups_on(node_of);
+        let mut messages = Self { ranks: recording.ranks(), ..Self::default() };
+        for rank in (0..recording.ranks()).map(Rank) {
+            let steps = Steps::new(recording, matching, rank, |_| false)?;
+            let steps = steps.with_library(&library, &groups);
+            let origin = clocks.origin(rank);
+            Reader {
+                rank,
+                origin,
+                gatherings: &gatherings,
+                messages: &mut messages,
+                call: Vec::new(),
+            }
+            .read(steps)?;
+        }
+        // Those of a rank are in order, so there are as many runs as ranks.
+        messages.sends.sort_by(|a, b| a.time.total_cmp(&b.time));
+        messages.receives.sort_by(|a, b| a.time.total_cmp(&b.time));
+        Ok(messages)
+    }
+}
+
+fn gatherings(
+    recording: &Recording,
+    matching: &Matching,
+    clocks: &Clocks,
+) -> Result<Gatherings, InputError> {
+    let mut gatherings = Gatherings::default();
+    for rank in (0..recording.ranks()).map(Rank) {
+        let mut counts: FxHashMap<usize, usize> = FxHashMap::default();
+        let mut now = clocks.origin(rank);
+        for event in recording.stream(rank)? {
+            let event = event?;
+            let begin = now + event.gap.0;
+            now = begin + event.duration.0;
+            let Call::Collective { communicator, .. } = event.call else { continue };
+            let communicator = matching.communicator(rank, communicator);
+            let number = counts.entry(communicator).or_default();
+            let known = gatherings.entry(communicator).or_default();
+            let own = Gathering {
+                last_begin: begin,
+                last_to_come: rank,
+                first_end: now,
+                first_to_leave: rank,
+            };
+            match known.get_mut(*number) {
+                None => known.push(own),
+                Some(others) => others.join(own),
+            }
+            *number += 1;
+        }
+    }
+    Ok(gatherings)
+}
+
+impl Gathering {
+    fn join(&mut self, other: Self) {
+        if other.last_begin > self.last_begin {
+            (self.last_begin, self.last_to_come) = (other.last_begin, other.last_to_come);
+        }
+        if other.first_end < self.first_end {
+            (self.first_end, self.first_to_leave) = (other.first_end, other.first_to_leave);
+        }
+    }
+}
+
+/// Reads the steps of one rank.
+struct Reader<'a> {
+    rank: Rank,
+    origin: f64,
+    gatherings: &'a Gatherings,
+    messages: &'a mut Messages,
+    /// Of the current call: the messages that begin or end, with their phase.
+    call: Vec<(u32, Exchange)>,
+}
+
+impl Reader<'_> {
+    fn read(mut self, mut steps: Steps<'_>) -> Result<(), InputError> {
+        let (mut current, mut phase) = (CurrentCall::default(), 0);
+        loop {
+            let step = steps.next().transpose()?;
+            if step.is_none() || steps.current().number != current.number {
+                self.end_call(current, phase);
+                (current, phase) = (steps.current(), 0);
+            }
+            match step {
+                None => break,
+                Some(Step::Exchange(exchange)) if exchange.sends || exchange.blocking => {
+                    self.call.push((phase, exchange));
+                }
+                Some(Step::Wait(count)) => {
+                    let awaited = steps.awaited(count).filter(|awaited| !awaited.sends);
+                    self.call.extend(awaited.map(|awaited| (phase, awaited)));
+                    phase += 1;
+                }
+                Some(Step::Exchange(_) | Step::Compute(_) | Step::Collective(_)) => {}
+            }
+        }
+        for (what, count) in steps.left_out() {
+            *self.messages.left_out.entry(what).or_default() += count;
+        }
+        self.messages.span = self.messages.span.max(self.origin + current.end.0);
+        Ok(())
+    }
+
+    /// The messages of a call get their times.
+    fn end_call(&mut self, call: CurrentCall, phases: u32) {
+        let (called, end) = (self.origin + call.begin.0, self.origin + call.end.0);
+        let gathered = call.collective.and_then(|(communicator, number)| {
+            let last = self.gatherings.get(&communicator)?.get(number)?.last_begin;
+            (last <= end).then_some(last)
+        });
+        let begin = gathered.map_or(called, |last| called.max(last));
+        let at = |phase: u32| begin + (end - begin) * f64::from(phase) / f64::from(phases.max(1));
+        for (phase, exchange) in self.call.drain(..) {
+            let is_phase = matches!(exchange.channel, Channel::Collective(_)) && phases > 1;
+            let (peer, bytes, process) = (exchange.peer.0, exchange.bytes, self.rank.0);
+            if exchange.peer == self.rank {
+                continue;
+            }
+            let time = match (exchange.sends, is_phase) {
+                (true, true) => at(phase),
+                (false, true) => at(phase + 1),
+                (true, false) => begin,
+                (false, false) => end,
+            };
+            let transfer = Transfer { time, bytes, process, peer };
+            let list =
+                if exchange.sends { &mut self.messages.sends } else { &mut self.messages.receives };
+            list.push(transfer);
+        }
+    }
+}
