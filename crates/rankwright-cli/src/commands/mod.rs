@@ -13,7 +13,7 @@ use clap::Subcommand;
 
 use crate::output::Verbosity;
 use every_day::{check, place, profile, run};
-use look::{cluster, compare, traffic};
+use look::{cluster, compare, timeline, traffic};
 use plan::{calibrate, launch, lint, map, nic, pair, simulate};
 use programs::{completion, exec, man};
 use prove::{lab, reproduce};
@@ -35,6 +35,8 @@ pub(crate) enum Command {
     Profile(profile::Profile),
     /// Show, import, export and generate traffic (messages between ranks)
     Traffic(traffic::Traffic),
+    /// Show when the network is used in a recorded run, by whom, and by how many at once
+    Timeline(timeline::TimelineCommand),
     /// Discover, import, show and check cluster descriptions
     Cluster(cluster::ClusterCommand),
     /// Verify on the machine that every rank runs where the placement says
@@ -76,6 +78,7 @@ pub(crate) fn execute(
         Command::Map(command) => command.run(verbosity),
         Command::Profile(command) => command.run(verbosity),
         Command::Traffic(command) => command.run(verbosity),
+        Command::Timeline(command) => command.run(verbosity),
         Command::Cluster(command) => command.run(verbosity),
         Command::Check(command) => command.run(verbosity),
         Command::Completion(command) => command.run(whole()),

@@ -50,6 +50,12 @@ impl ResultOptions {
         self.file().is_some()
     }
 
+    /// Whether the name of the file ends so.
+    pub(crate) fn is_named(&self, ending: &str) -> bool {
+        self.file()
+            .is_some_and(|file| file.as_os_str().as_encoded_bytes().ends_with(ending.as_bytes()))
+    }
+
     /// The file; `None` for standard output.
     fn file(&self) -> Option<&Path> {
         self.output.as_deref().filter(|path| path.as_os_str() != "-")

@@ -10,6 +10,7 @@ pub mod partial;
 mod permutation;
 mod populations;
 pub mod simulation;
+pub mod timeline;
 pub mod traffic;
 pub mod triage;
 pub mod waiting;

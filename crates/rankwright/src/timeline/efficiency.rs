@@ -183,7 +183,8 @@ impl Ideal<'_> {
                         return Ok(());
                     }
                 }
-                Step::Compute(_) | Step::Collective(_) => {}
+                // Messages of nonblocking operations start with the call.
+                Step::Compute(_) | Step::Collective(_) | Step::Begin(_) => {}
             }
         }
         self.reach_call(rank, compute);

@@ -78,7 +78,7 @@ impl Measures {
             }
         }
         let sending: f64 = by_senders.iter().sum();
-        let several: f64 = by_senders.iter().skip(2).sum();
+        let several = by_senders.iter().skip(2).fold(0.0, |sum, time| sum + time);
         let both = devices.iter().flat_map(|device| [&device.out, &device.into]);
         let intervals = both.flat_map(|direction| direction.occupation.busy.iter().copied());
         // What is left over at the end of the run is not part of it.

@@ -71,7 +71,7 @@ impl Occupation {
     /// Seconds in which several processes use it at once.
     #[must_use]
     pub fn overlap_time(&self) -> f64 {
-        self.by_senders.iter().skip(2).sum()
+        self.by_senders.iter().skip(2).fold(0.0, |sum, time| sum + time)
     }
 }
 

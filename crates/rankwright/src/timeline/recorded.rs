@@ -152,7 +152,10 @@ impl Reader<'_> {
                     self.call.extend(awaited.map(|awaited| (phase, awaited)));
                     phase += 1;
                 }
-                Some(Step::Exchange(_) | Step::Compute(_) | Step::Collective(_)) => {}
+                // Messages of nonblocking operations start with the call.
+                Some(
+                    Step::Exchange(_) | Step::Compute(_) | Step::Collective(_) | Step::Begin(_),
+                ) => {}
             }
         }
         for (what, count) in steps.left_out() {

@@ -2,4 +2,5 @@
 
 pub(crate) mod cluster;
 pub(crate) mod compare;
+pub(crate) mod timeline;
 pub(crate) mod traffic;

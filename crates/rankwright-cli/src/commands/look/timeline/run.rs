@@ -1,0 +1,156 @@
+//! The recorded run of a time line, and the network devices of its ranks.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use rankwright::cluster::Cluster;
+use rankwright::placement::{PlacementFile, digest};
+use rankwright::report::timeline::BandwidthFrom;
+use rankwright::timeline::{RecordedRun, Sites, Timeline};
+use rankwright::traffic::profile::Profile;
+use rankwright::traffic::read::profile_file;
+use rankwright::units::{BytesPerSecond, counted};
+
+use crate::options::{NodesOption, given, inputs, refuse, site};
+use crate::output::exit_code::{Infeasible, UsageError};
+use crate::output::progress::ProgressLine;
+use crate::output::{self, Verbosity};
+
+/// A run, and where its ranks are.
+#[derive(Debug, Args)]
+pub(super) struct RunOptions {
+    /// A profile with the calls in order (`rankwright profile --timeline mpi`)
+    profile: String,
+    /// The cluster, whose network devices the ranks use: a cluster.toml, an hwloc XML file,
+    /// synthetic:STRING or a built-in name [default: that of site.toml, if it has the hosts of the run]
+    #[arg(long, value_name = "CLUSTER")]
+    on: Option<String>,
+    #[command(flatten)]
+    nodes: NodesOption,
+    /// Placement file: the ranks are there, not on the hosts of the run
+    #[arg(long, value_name = "FILE")]
+    placement: Option<PathBuf>,
+    /// Bandwidth of the one network device that each host has, without a cluster
+    #[arg(long, value_name = "RATE", conflicts_with_all = ["on", "placement", "nodes"])]
+    bandwidth: Option<BytesPerSecond>,
+}
+
+/// What a time line is made of.
+pub(super) struct Run {
+    pub(super) profile: Profile,
+    pub(super) sites: Sites,
+    pub(super) bandwidth_from: BandwidthFrom,
+    recorded: RecordedRun,
+}
+
+impl RunOptions {
+    /// Reads the profile and finds the devices.
+    pub(super) fn read(&self, verbosity: &Verbosity) -> anyhow::Result<Run> {
+        if !inputs::is_profile(Path::new(&self.profile)).unwrap_or(true) {
+            let text = format!(
+                "`{}` is not a profile; a time line needs a run recorded with `rankwright profile \
+                 --timeline mpi`",
+                self.profile
+            );
+            return Err(UsageError(text).into());
+        }
+        let profile = profile_file::read(Path::new(&self.profile))?;
+        let recorded = RecordedRun::open(Path::new(&self.profile))?;
+        let (sites, bandwidth_from) = self.sites(&profile, verbosity)?;
+        Ok(Run { profile, sites, bandwidth_from, recorded })
+    }
+
+    fn sites(
+        &self,
+        profile: &Profile,
+        verbosity: &Verbosity,
+    ) -> anyhow::Result<(Sites, BandwidthFrom)> {
+        let hosts: Vec<String> = profile.ranks.iter().map(|rank| rank.host.clone()).collect();
+        if let Some(bandwidth) = self.bandwidth {
+            let positive = bandwidth.0 > 0.0;
+            refuse(&[(given("--bandwidth", !positive), ": expected more than 0 B/s")])?;
+            return Ok((Sites::recorded(&hosts, bandwidth), BandwidthFrom::Given));
+        }
+        let named = self.on.is_some() || self.nodes.is_given();
+        let cluster = match (named, &self.placement) {
+            (true, _) => Some(self.nodes.read(self.on.as_deref())?),
+            (false, Some(_)) => Some(site::cluster(None, self.nodes.count()?)?),
+            (false, None) => site::cluster_if_any(None, self.nodes.count()?)?,
+        };
+        let Some(cluster) = cluster else { return Ok(assumed(&hosts)) };
+        let sites = match &self.placement {
+            Some(path) => self.placed(&cluster, path, hosts.len(), verbosity)?,
+            None => match Sites::recorded_on(&cluster, &hosts) {
+                Ok(sites) => sites,
+                // Nobody asked for the cluster of the site.
+                Err(_) if !named => return Ok(assumed(&hosts)),
+                Err(host) => {
+                    let text = format!(
+                        "{}: ranks ran on host `{host}`, which cluster `{}` does not have; give a \
+                         placement on it with --placement, or the cluster of the run with --on",
+                        self.profile, cluster.name
+                    );
+                    return Err(Infeasible(text).into());
+                }
+            },
+        };
+        let is_measured = sites.devices.iter().all(|device| device.curve.is_measured());
+        let from = if is_measured { BandwidthFrom::Curve } else { BandwidthFrom::Device };
+        Ok((sites, from))
+    }
+
+    fn placed(
+        &self,
+        cluster: &Cluster,
+        path: &Path,
+        ranks: usize,
+        verbosity: &Verbosity,
+    ) -> anyhow::Result<Sites> {
+        let file = PlacementFile::read(path)?;
+        let placement = file.placement(cluster)?;
+        let sites = Sites::placed(cluster, &placement);
+        if file.jobs.len() != 1 || sites.ranks() != ranks {
+            let text = format!(
+                "{}: found {} of {}, expected one job of {} as in {}",
+                path.display(),
+                counted(file.jobs.len(), "job"),
+                counted(sites.ranks(), "rank"),
+                counted(ranks, "rank"),
+                self.profile
+            );
+            return Err(Infeasible(text).into());
+        }
+        if file.cluster.digest != digest(cluster) {
+            let text = format!("{} was made for another cluster description", path.display());
+            output::warn(verbosity, text);
+        }
+        Ok(sites)
+    }
+}
+
+/// Without a cluster: the hosts of the run, with the rate of an unknown device.
+fn assumed(hosts: &[String]) -> (Sites, BandwidthFrom) {
+    let bandwidth = rankwright::cluster::Rates::default().unknown_nic_bandwidth();
+    (Sites::recorded(hosts, bandwidth), BandwidthFrom::Assumed)
+}
+
+impl Run {
+    /// The time line, with the figures of this many windows.
+    pub(super) fn timeline(
+        &self,
+        windows: usize,
+        verbosity: &Verbosity,
+    ) -> anyhow::Result<Timeline> {
+        let line = ProgressLine::new(verbosity, "reading the calls of the run");
+        let timeline = self.recorded.timeline(&self.sites, windows)?;
+        drop(line);
+        for (what, count) in &timeline.left_out {
+            output::warn(verbosity, format!("left out: {count} {what}"));
+        }
+        let library = self.profile.library();
+        if let (Some(why), false) = (library.estimated(), self.profile.collectives.is_empty()) {
+            output::warn(verbosity, format_args!("collectives are estimated: {why}"));
+        }
+        Ok(timeline)
+    }
+}

@@ -1,0 +1,111 @@
+//! `rankwright timeline show`.
+
+use clap::Args;
+use rankwright::report::timeline::{TimelineReport, TimesFrom, timeline_picture};
+use rankwright::report::to_json;
+use rankwright::timeline::Timeline;
+use rankwright::units::Seconds;
+
+use super::run::{Run, RunOptions};
+use crate::options::{Format, ResultOptions, parse_count, parse_count_to};
+use crate::output::{self, Verbosity};
+
+/// Options of `rankwright timeline show`.
+#[derive(Debug, Args)]
+pub(crate) struct Show {
+    #[command(flatten)]
+    run: RunOptions,
+    /// Length of a bin of JSON and CSV, like 10 ms [default: a hundredth of the run]
+    #[arg(long, value_name = "TIME")]
+    bin: Option<Seconds>,
+    /// Number of windows for load balance, serialisation and transfer
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 10,
+        value_parser = parse_count::<usize>,
+        allow_negative_numbers = true,
+    )]
+    windows: usize,
+    /// Most rows for ranks; if there are more ranks, neighbours share one
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 64,
+        value_parser = parse_count_to::<100_000>,
+        allow_negative_numbers = true,
+    )]
+    rows: u32,
+    /// `-o run.svg` writes a picture
+    #[command(flatten)]
+    result: ResultOptions,
+}
+
+/// The most bins of a run.
+const MOST_BINS: f64 = 1e7;
+/// The width of a text that does not go to a terminal.
+const WIDTH: usize = 100;
+
+impl Show {
+    pub(crate) fn run(self, verbosity: &Verbosity) -> anyhow::Result<()> {
+        self.result.check()?;
+        let run = self.run.read(verbosity)?;
+        let timeline = run.timeline(self.windows, verbosity)?;
+        let is_picture = self.result.is_named(".svg");
+        let bins = match (is_picture, self.result.format) {
+            (true, _) => TimelineReport::PICTURE_BINS,
+            (false, Format::Table) => self.columns(&timeline),
+            (false, Format::Json | Format::Csv) => 100,
+        };
+        let report = TimelineReport::new(
+            &timeline,
+            self.bin(&timeline, bins)?,
+            TimesFrom::Mpi,
+            run.bandwidth_from,
+        );
+        self.result.write(&self.shown(&report, &run, is_picture))
+    }
+
+    fn shown(&self, report: &TimelineReport, run: &Run, is_picture: bool) -> String {
+        match self.result.format {
+            _ if is_picture => timeline_picture(report, &run.profile.run.program),
+            Format::Json => to_json(report),
+            Format::Csv => {
+                let (header, rows) = report.csv();
+                output::csv(&header, &rows)
+            }
+            Format::Table => {
+                let (header, rows) = report.windows_table();
+                let windows = match rows.is_empty() {
+                    true => String::new(),
+                    false => format!("\n{}", output::table(&header, &rows)),
+                };
+                report.text(self.rows as usize) + &windows
+            }
+        }
+    }
+
+    /// The columns of time that fit into the terminal.
+    fn columns(&self, timeline: &Timeline) -> usize {
+        let terminal = terminal_size::terminal_size().filter(|_| !self.result.has_file());
+        let width = terminal.map_or(WIDTH, |(width, _)| usize::from(width.0));
+        let labels = timeline.devices.iter().map(|device| {
+            let site = &device.site;
+            site.node.chars().count() + site.device.chars().count() + " out ".len()
+        });
+        TimelineReport::columns(labels, width)
+    }
+
+    /// The length of a bin, in seconds.
+    fn bin(&self, timeline: &Timeline, count: usize) -> anyhow::Result<f64> {
+        let fits = timeline.span / count as f64;
+        let Some(bin) = self.bin else { return Ok(fits) };
+        if bin.0 <= 0.0 || timeline.span / bin.0 > MOST_BINS {
+            let least = Seconds(timeline.span / MOST_BINS);
+            let text = format!("--bin: found {bin}, expected at least {least} for this run");
+            return Err(output::exit_code::UsageError(text).into());
+        }
+        let is_drawn = self.result.format == Format::Table;
+        Ok(if is_drawn { fits } else { bin.0 })
+    }
+}

@@ -1,0 +1,304 @@
+//! A time line as text, JSON, CSV, picture and trace.
+
+mod perfetto;
+mod picture;
+mod text;
+
+use serde::Serialize;
+
+use crate::timeline::{Bins, Device, Efficiency, LARGE, Measures, Steadiness, Timeline};
+use crate::units::{Bytes, Seconds, counted};
+
+pub use perfetto::perfetto;
+pub use picture::timeline_picture;
+
+/// Where the times of messages come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TimesFrom {
+    /// The calls of the program: when messages are handed to the MPI library.
+    Mpi,
+}
+
+/// Where the bandwidths of devices come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BandwidthFrom {
+    /// Measured by numbers of senders (`rankwright calibrate`).
+    Curve,
+    /// The cluster: the same for any number of senders.
+    Device,
+    /// The user.
+    Given,
+    /// Nobody.
+    Assumed,
+}
+
+/// A time line for people and programs. `docs/src/formats.md` describes its JSON form.
+#[derive(Debug, Clone, Serialize)]
+pub struct TimelineReport {
+    /// The first line for people.
+    pub answer: String,
+    /// Where times come from.
+    pub times_from: TimesFrom,
+    /// Where bandwidths come from.
+    pub bandwidth_from: BandwidthFrom,
+    /// The length of the run.
+    pub span_s: f64,
+    /// The number of ranks.
+    pub ranks: usize,
+    /// How the network is used.
+    #[serde(flatten)]
+    pub measures: Measures,
+    /// Whether the traffic is steady; `None` without messages.
+    pub steady: Option<bool>,
+    /// The test of that.
+    pub steadiness: Option<Steadiness>,
+    /// Windows of equal length.
+    pub windows: Vec<Efficiency>,
+    /// The devices.
+    pub devices: Vec<DeviceRow>,
+    /// The width of a bin.
+    pub bin_s: f64,
+    /// By rank: the share of each bin in which it sends to other nodes.
+    pub busy_ranks: Vec<Vec<f64>>,
+}
+
+/// A network device. Index of lists: bin.
+#[derive(Debug, Clone, Serialize)]
+pub struct DeviceRow {
+    /// The node.
+    pub node: String,
+    /// The device; empty if it is not known which.
+    pub device: String,
+    /// Bytes per second.
+    pub bandwidth: f64,
+    /// Share of the run in which it sends.
+    pub utilisation_out: f64,
+    /// Share of the run in which it receives.
+    pub utilisation_in: f64,
+    /// Seconds with k senders at once. Index: k; that of 0 is not counted.
+    pub by_senders: Vec<f64>,
+    /// Bytes out of the node.
+    pub bytes_out: Vec<f64>,
+    /// Bytes into the node.
+    pub bytes_in: Vec<f64>,
+}
+
+impl TimelineReport {
+    /// A report with bins of this width, in seconds.
+    #[must_use]
+    pub fn new(
+        timeline: &Timeline,
+        bin: f64,
+        times_from: TimesFrom,
+        bandwidth_from: BandwidthFrom,
+    ) -> Self {
+        let bins = bins(timeline, bin);
+        Self {
+            answer: answer(timeline),
+            times_from,
+            bandwidth_from,
+            span_s: timeline.span,
+            ranks: timeline.ranks.len(),
+            measures: timeline.measures.clone(),
+            steady: timeline.steadiness.map(|steadiness| steadiness.is_steady()),
+            steadiness: timeline.steadiness,
+            windows: timeline.efficiency.clone(),
+            devices: timeline
+                .devices
+                .iter()
+                .map(|device| row(device, &bins, timeline.span))
+                .collect(),
+            bin_s: bins.width,
+            busy_ranks: busy_ranks(timeline, &bins),
+        }
+    }
+
+    /// A row for each window.
+    #[must_use]
+    pub fn windows_table(&self) -> (Vec<&'static str>, Vec<Vec<String>>) {
+        let share =
+            |share: Option<f64>| share.map_or("-".to_owned(), |share| format!("{share:.3}"));
+        let row = |window: &Efficiency| {
+            vec![
+                format!("{:.3}", Seconds(window.begin_s)),
+                format!("{:.3}", Seconds(window.end_s)),
+                share(window.load_balance),
+                share(window.serialisation),
+                share(Some(window.transfer)),
+            ]
+        };
+        let header = vec!["from", "to", "load balance", "serialisation", "transfer"];
+        (header, self.windows.iter().map(row).collect())
+    }
+
+    /// A line of CSV for each bin of each device.
+    #[must_use]
+    pub fn csv(&self) -> (Vec<&'static str>, Vec<Vec<String>>) {
+        let mut rows = Vec::new();
+        for device in &self.devices {
+            for (number, (out, into)) in device.bytes_out.iter().zip(&device.bytes_in).enumerate() {
+                rows.push(vec![
+                    format!("{:.9}", self.bin_s * number as f64),
+                    device.node.clone(),
+                    device.device.clone(),
+                    format!("{out:.0}"),
+                    format!("{into:.0}"),
+                ]);
+            }
+        }
+        (vec!["time_s", "node", "device", "bytes_out", "bytes_in"], rows)
+    }
+}
+
+/// Empty bins over the run.
+fn bins(timeline: &Timeline, width: f64) -> Bins {
+    // A send may end after the run: the last bins have what is left over.
+    let ends = timeline.devices.iter().filter_map(|device| device.out.occupation.busy.last());
+    let end = ends.map(|(_, end)| *end).fold(timeline.span, f64::max);
+    let width = if width > 0.0 { width } else { 1.0 };
+    Bins::new(0.0, width, ((end / width).ceil() as usize).max(1))
+}
+
+fn row(device: &Device, bins: &Bins, span: f64) -> DeviceRow {
+    let [out, into] = device.bins(bins);
+    let share = |time: f64| if span > 0.0 { (time / span).min(1.0) } else { 0.0 };
+    DeviceRow {
+        node: device.site.node.clone(),
+        device: device.site.device.clone(),
+        bandwidth: device.site.curve.bandwidth().0,
+        utilisation_out: share(device.out.occupation.busy_time()),
+        utilisation_in: share(device.into.occupation.busy_time()),
+        by_senders: device.out.occupation.by_senders.clone(),
+        bytes_out: out.values,
+        bytes_in: into.values,
+    }
+}
+
+fn busy_ranks(timeline: &Timeline, bins: &Bins) -> Vec<Vec<f64>> {
+    let shares = |intervals: &Vec<(f64, f64)>| {
+        let mut busy = bins.clone();
+        for (begin, end) in intervals {
+            busy.add(*begin, *end, (end - begin) / bins.width);
+        }
+        busy.values
+    };
+    timeline.ranks.iter().map(shares).collect()
+}
+
+/// The answer in a sentence.
+fn answer(timeline: &Timeline) -> String {
+    let Measures { used, overlap, by_senders, messages, .. } = &timeline.measures;
+    if *messages == 0 {
+        return "The network is not used: no message goes from node to node.".to_owned();
+    }
+    let sending: f64 = by_senders.iter().sum();
+    let weighted = by_senders.iter().enumerate().map(|(senders, time)| senders as f64 * time);
+    let mean = weighted.sum::<f64>() / sending.max(f64::MIN_POSITIVE);
+    let steady = match timeline.steadiness {
+        Some(steadiness) if steadiness.is_steady() => "the traffic is steady".to_owned(),
+        Some(steadiness) => {
+            let why = match (steadiness.has_level(), steadiness.partners_change) {
+                (true, change) => format!("{:.0} % of it goes elsewhere later", 100.0 * change),
+                (false, _) => "its amount changes during the run".to_owned(),
+            };
+            format!("the traffic is not steady: {why}")
+        }
+        None => "it carries no bytes".to_owned(),
+    };
+    format!(
+        "The network is used {:.1} % of the time, by {mean:.1} processes of a node at once \
+         (several at once: {:.0} % of it); {steady}.",
+        100.0 * used,
+        100.0 * overlap
+    )
+}
+
+/// What the numbers say, line by line: name and text.
+fn lines(report: &TimelineReport) -> Vec<(&'static str, String)> {
+    let measures = &report.measures;
+    let percent = |share: f64| format!("{:.1} %", 100.0 * share);
+    let mut lines = vec![(
+        "run",
+        format!(
+            "{:.3}, {}, {:.1} in {} between nodes",
+            Seconds(report.span_s),
+            counted(report.ranks, "rank"),
+            Bytes(measures.bytes),
+            counted(usize::try_from(measures.messages).unwrap_or(usize::MAX), "message"),
+        ),
+    )];
+    lines.push((
+        "devices",
+        format!("send {} of the time on average", percent(measures.utilisation)),
+    ));
+    lines.push((
+        "large messages",
+        format!(
+            "{} of the messages, {} of the bytes ({} or more)",
+            percent(measures.large_messages),
+            percent(measures.large_bytes),
+            Bytes(LARGE)
+        ),
+    ));
+    let sending: f64 = measures.by_senders.iter().sum();
+    if sending > 0.0 {
+        let most = measures.by_senders.len().min(5);
+        let named = (1..most).filter(|senders| measures.by_senders[*senders] > 0.0);
+        let mut at_once: Vec<String> = named
+            .map(|senders| {
+                format!("{senders}: {}", percent(measures.by_senders[senders] / sending))
+            })
+            .collect();
+        let more: f64 = measures.by_senders.iter().skip(most).sum();
+        if more > 0.0 {
+            at_once.push(format!("more: {}", percent(more / sending)));
+        }
+        lines.push(("senders at once", at_once.join(", ")));
+    }
+    let phases = &measures.phases;
+    if phases.count > 1 {
+        let text = format!(
+            "{}, {:.3} long, every {:.3} (coefficient of variation {:.2})",
+            phases.count,
+            Seconds(phases.length_s),
+            Seconds(phases.period_s),
+            phases.period_cv
+        );
+        lines.push(("phases", text));
+    }
+    if let Some(steadiness) = report.steadiness {
+        let text = format!(
+            "KPSS {:.2} (steady below 0.46), quarters differ by {}, partners by {}",
+            steadiness.kpss,
+            percent(steadiness.quarters_differ),
+            percent(steadiness.partners_change)
+        );
+        lines.push(("steadiness", text));
+    }
+    lines.push(("bandwidth", bandwidth(report)));
+    lines.push(("times", times(report.times_from).to_owned()));
+    lines
+}
+
+fn bandwidth(report: &TimelineReport) -> String {
+    match report.bandwidth_from {
+        BandwidthFrom::Curve => "by the number of senders, as calibrated".to_owned(),
+        BandwidthFrom::Device => {
+            "that of the device for any number of senders; `rankwright calibrate` measures it by \
+             their number"
+                .to_owned()
+        }
+        BandwidthFrom::Given => "as given, for any number of senders".to_owned(),
+        BandwidthFrom::Assumed => {
+            "assumed; name the cluster with --on, or give --bandwidth".to_owned()
+        }
+    }
+}
+
+fn times(from: TimesFrom) -> &'static str {
+    match from {
+        TimesFrom::Mpi => "of MPI calls: when messages are handed to the MPI library",
+    }
+}
