@@ -25,7 +25,9 @@ int MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
 int MPI_Finalize(void)
 {
     rw_end();
-    return PMPI_Finalize();
+    const int result = PMPI_Finalize();
+    rw_after_finalize();
+    return result;
 }
 
 int MPI_Abort(MPI_Comm comm, int error)
@@ -70,6 +72,7 @@ static void finalize(init_function *next, MPI_Fint *ierror)
     MPI_Fint error = MPI_SUCCESS;
     rw_end();
     next(&error);
+    rw_after_finalize();
     if (ierror)
         *ierror = error;
 }

@@ -1,6 +1,7 @@
 #include "run.h"
 
 #include "../communicators/communicators.h"
+#include "../counters/sampler.h"
 #include "../events/events.h"
 #include "../mpi/settings.h"
 #include "../mpi/warning.h"
@@ -51,6 +52,8 @@ static void read_options(char *options)
             rw_tracer.per_rank = true;
         else if (strcmp(word, "events") == 0)
             rw_tracer.events = true;
+        else if (strcmp(word, "counters") == 0)
+            rw_tracer.counters = true;
         else if (rw_tracer.world_rank == 0)
             rw_warn("RANKWRIGHT_TRACE_OPTIONS: unknown word `%s`; is this tracer an older one?", word);
     }
@@ -90,6 +93,8 @@ static void begin_records(void)
     rw_one_sided_begin();
     if (rw_tracer.events)
         rw_events_begin(rw_tracer.spool);
+    if (rw_tracer.counters)
+        rw_sampler_begin(rw_tracer.spool);
     rw_begin_waiting(begin);
 }
 
@@ -152,6 +157,12 @@ void rw_end(void)
     rw_communicators_end();
     PMPI_Group_free(&rw_tracer.world_group);
     PMPI_Comm_free(&rw_tracer.private_world);
+}
+
+void rw_after_finalize(void)
+{
+    if (getpid() == process)
+        rw_sampler_end();
 }
 
 void rw_abort(void)

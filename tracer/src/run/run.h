@@ -8,6 +8,8 @@
 void rw_begin(void);
 void rw_end(void);
 /* Before MPI_Abort. */
+/* After the library has ended. */
+void rw_after_finalize(void);
 void rw_abort(void);
 
 #pragma GCC visibility pop

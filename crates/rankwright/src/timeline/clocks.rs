@@ -1,4 +1,4 @@
-//! The clocks of the hosts of a run: what they disagree.
+//! The clocks of the hosts of a run: where they were compared, on that of rank 0's host.
 
 use super::recorded::Gatherings;
 use crate::files::InputError;
@@ -15,6 +15,8 @@ const MOST: f64 = 0.1;
 pub(super) struct Clocks {
     /// Seconds since the first. Index: rank.
     origins: Vec<f64>,
+    /// Nanoseconds since 1970.
+    first_start: i64,
 }
 
 impl Clocks {
@@ -26,7 +28,12 @@ impl Clocks {
         let starts = recording.starts()?;
         let first = starts.iter().copied().min().unwrap_or(0);
         let origins = starts.iter().map(|start| start.abs_diff(first) as f64 * 1e-9).collect();
-        Ok(Self { origins })
+        Ok(Self { origins, first_start: first })
+    }
+
+    /// When MPI started on the first rank, in nanoseconds since 1970.
+    pub(super) fn first_start(&self) -> i64 {
+        self.first_start
     }
 
     /// When MPI started on a rank, in seconds since it started on the first.

@@ -101,7 +101,7 @@ impl Measures {
 }
 
 impl Phases {
-    fn of(busy: &[(f64, f64)], pause: f64) -> Self {
+    pub(super) fn of(busy: &[(f64, f64)], pause: f64) -> Self {
         let mut phases: Vec<(f64, f64)> = Vec::new();
         for interval in busy {
             match phases.last_mut() {

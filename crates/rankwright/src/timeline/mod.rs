@@ -3,6 +3,7 @@
 //! | module | has |
 //! |---|---|
 //! | `recorded`, `clocks` | the messages of the recorded calls, on one clock |
+//! | [`Counted`] | what network devices counted |
 //! | [`Sites`], [`Curve`] | the network devices of ranks; bandwidth by number of senders |
 //! | [`Occupation`] | when a device is busy: completion of sends, begin of receives |
 //! | [`Measures`], [`Steadiness`], [`Efficiency`] | what follows from that |
@@ -13,6 +14,7 @@
 
 mod bins;
 mod clocks;
+mod counted;
 mod curve;
 mod efficiency;
 mod measures;
@@ -26,6 +28,7 @@ mod tests;
 use std::path::Path;
 
 pub use bins::Bins;
+pub use counted::{Counted, counted, counted_span, measures_of_counters};
 pub use curve::Curve;
 pub use efficiency::Efficiency;
 pub use measures::{LARGE, Measures, Phases};
@@ -105,6 +108,12 @@ impl RecordedRun {
     #[must_use]
     pub fn ranks(&self) -> u32 {
         self.recording.ranks()
+    }
+
+    /// When MPI started on the first rank, in nanoseconds since 1970 by the clock of rank 0's host.
+    #[must_use]
+    pub fn first_start(&self) -> i64 {
+        self.clocks.first_start()
     }
 
     /// The messages of the run. Collective operations are those of its MPI library for ranks on these

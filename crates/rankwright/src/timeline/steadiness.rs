@@ -50,7 +50,7 @@ impl Steadiness {
     #[must_use]
     pub(super) fn of(sends: &[Transfer], span: f64) -> Option<Self> {
         let total: u64 = sends.iter().map(|send| send.bytes).sum();
-        if total == 0 || span <= 0.0 {
+        if span <= 0.0 {
             return None;
         }
         let mut bins = Bins::new(0.0, span / BINS as f64, BINS);
@@ -58,14 +58,23 @@ impl Steadiness {
             let time = send.time.min(span * (1.0 - f64::EPSILON));
             bins.add(time, time, send.bytes as f64);
         }
-        let quarters = bins.coarser(BINS / 4).values;
-        let mean = total as f64 / 4.0;
-        let differ = quarters.iter().map(|bytes| (bytes - mean).abs() / mean).fold(0.0, f64::max);
-        Some(Self {
-            kpss: kpss(&bins.values),
-            quarters_differ: differ,
-            partners_change: partners_change(sends, total),
-        })
+        let level = Self::of_bins(&bins.values)?;
+        Some(Self { partners_change: partners_change(sends, total), ..level })
+    }
+
+    /// The test of amounts over time, without partners; `None` without amounts.
+    #[must_use]
+    pub(super) fn of_bins(values: &[f64]) -> Option<Self> {
+        let total: f64 = values.iter().sum();
+        if total <= 0.0 || values.len() < 4 {
+            return None;
+        }
+        // Quarters of whole bins: with few bins the last one may be shorter.
+        let quarters = values.chunks(values.len().div_ceil(4));
+        let mean = total / values.len() as f64;
+        let level = |bins: &[f64]| bins.iter().sum::<f64>() / bins.len() as f64;
+        let differ = quarters.map(|bins| (level(bins) - mean).abs() / mean).fold(0.0, f64::max);
+        Some(Self { kpss: kpss(values), quarters_differ: differ, partners_change: 0.0 })
     }
 }
 

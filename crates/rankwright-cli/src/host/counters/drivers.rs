@@ -55,6 +55,13 @@ pub(super) fn of(driver: &str) -> &'static RdmaDriver {
     row.unwrap_or(&INFINIBAND)
 }
 
+/// The files of all rows.
+#[cfg(test)]
+pub(super) fn all_files() -> impl Iterator<Item = &'static str> {
+    let rows = DRIVERS.iter().chain([&INFINIBAND]).flat_map(|row| row.files);
+    rows.flat_map(|files| files.out.iter().chain(files.incoming)).copied()
+}
+
 /// Every device that has no row of its own.
 static INFINIBAND: RdmaDriver = RdmaDriver {
     names: &[],

@@ -2,6 +2,7 @@
 
 mod devices;
 mod drivers;
+pub(crate) mod series;
 #[cfg(test)]
 mod tests;
 

@@ -6,7 +6,10 @@ mod text;
 
 use serde::Serialize;
 
-use crate::timeline::{Bins, Device, Efficiency, LARGE, Measures, Steadiness, Timeline};
+use crate::timeline::{
+    Bins, Counted, Device, Efficiency, LARGE, Measures, Steadiness, Timeline, measures_of_counters,
+};
+use crate::traffic::read::counter_series::NodeSeries;
 use crate::units::{Bytes, Seconds, counted};
 
 pub use perfetto::perfetto;
@@ -18,6 +21,8 @@ pub use picture::timeline_picture;
 pub enum TimesFrom {
     /// The calls of the program: when messages are handed to the MPI library.
     Mpi,
+    /// The counters of network devices.
+    Device,
 }
 
 /// Where the bandwidths of devices come from.
@@ -32,6 +37,8 @@ pub enum BandwidthFrom {
     Given,
     /// Nobody.
     Assumed,
+    /// The highest rate that was counted.
+    Counted,
 }
 
 /// A time line for people and programs. `docs/src/formats.md` describes its JSON form.
@@ -58,10 +65,15 @@ pub struct TimelineReport {
     pub windows: Vec<Efficiency>,
     /// The devices.
     pub devices: Vec<DeviceRow>,
+    /// What devices counted, where that was recorded.
+    pub counted: Vec<CountedRow>,
     /// The width of a bin.
     pub bin_s: f64,
     /// By rank: the share of each bin in which it sends to other nodes.
     pub busy_ranks: Vec<Vec<f64>>,
+    /// The rate, in bytes per second, that fills a row of a counter.
+    #[serde(skip)]
+    pub highest: f64,
 }
 
 /// A network device. Index of lists: bin.
@@ -85,7 +97,72 @@ pub struct DeviceRow {
     pub bytes_in: Vec<f64>,
 }
 
+/// A device that carries less than this share of what the busiest one does is not that of the job.
+const LITTLE: f64 = 0.02;
+
+/// What a network device counted, with all headers. Index of lists: bin.
+#[derive(Debug, Clone, Serialize)]
+pub struct CountedRow {
+    /// The host.
+    pub node: String,
+    /// The device.
+    pub device: String,
+    /// Bytes out of the node.
+    pub bytes_out: Vec<f64>,
+    /// Bytes into the node.
+    pub bytes_in: Vec<f64>,
+}
+
+impl CountedRow {
+    /// A row for each device that carried more than others without a job do.
+    #[must_use]
+    pub fn of(counted: Vec<Counted>) -> Vec<Self> {
+        let total = |counted: &Counted| counted.bytes.iter().map(Bins::total).fold(0.0, f64::max);
+        let most = counted.iter().map(total).fold(0.0, f64::max);
+        let is_used = |counted: &Counted| total(counted) >= LITTLE * most;
+        let row = |Counted { node, device, bytes: [out, into] }| Self {
+            node,
+            device,
+            bytes_out: out.values,
+            bytes_in: into.values,
+        };
+        counted.into_iter().filter(is_used).map(row).collect()
+    }
+}
+
 impl TimelineReport {
+    /// A report of a run of which only counters were recorded, from sample to sample of this width.
+    #[must_use]
+    pub fn of_counters(series: &[NodeSeries], width: f64, span: f64, ranks: usize) -> Self {
+        let (measures, steadiness, highest) = measures_of_counters(series, width);
+        let steady = match steadiness {
+            Some(steadiness) if steadiness.has_level() => "its amount is steady",
+            Some(_) => "its amount is not steady",
+            None => "it carries nothing",
+        };
+        let answer = format!(
+            "The network is used {:.1} % of the time; {steady}. By whom was not recorded \
+             (`profile --timeline mpi`).",
+            100.0 * measures.used
+        );
+        Self {
+            answer,
+            times_from: TimesFrom::Device,
+            bandwidth_from: BandwidthFrom::Counted,
+            span_s: span,
+            ranks,
+            measures,
+            steady: steadiness.map(|steadiness| steadiness.is_steady()),
+            steadiness,
+            windows: Vec::new(),
+            devices: Vec::new(),
+            counted: Vec::new(),
+            bin_s: width,
+            busy_ranks: Vec::new(),
+            highest,
+        }
+    }
+
     /// A report with bins of this width, in seconds.
     #[must_use]
     pub fn new(
@@ -94,7 +171,7 @@ impl TimelineReport {
         times_from: TimesFrom,
         bandwidth_from: BandwidthFrom,
     ) -> Self {
-        let bins = bins(timeline, bin);
+        let bins = bins_to_last_send(timeline, bin);
         Self {
             answer: answer(timeline),
             times_from,
@@ -110,8 +187,14 @@ impl TimelineReport {
                 .iter()
                 .map(|device| row(device, &bins, timeline.span))
                 .collect(),
+            counted: Vec::new(),
             bin_s: bins.width,
             busy_ranks: busy_ranks(timeline, &bins),
+            highest: timeline
+                .devices
+                .iter()
+                .map(|d| d.site.curve.bandwidth().0)
+                .fold(0.0, f64::max),
         }
     }
 
@@ -137,28 +220,55 @@ impl TimelineReport {
     #[must_use]
     pub fn csv(&self) -> (Vec<&'static str>, Vec<Vec<String>>) {
         let mut rows = Vec::new();
-        for device in &self.devices {
-            for (number, (out, into)) in device.bytes_out.iter().zip(&device.bytes_in).enumerate() {
+        let cell = |values: Option<&Vec<f64>>, bin: usize| {
+            values.map_or(String::new(), |values| {
+                format!("{:.0}", values.get(bin).copied().unwrap_or(0.0))
+            })
+        };
+        let places = self.devices.iter().map(|row| (&row.node, &row.device));
+        let counted = self.counted.iter().map(|row| (&row.node, &row.device));
+        let mut places: Vec<(&String, &String)> = places.chain(counted).collect();
+        places.sort();
+        places.dedup();
+        for (node, device) in places {
+            let computed =
+                self.devices.iter().find(|row| (&row.node, &row.device) == (node, device));
+            let counted =
+                self.counted.iter().find(|row| (&row.node, &row.device) == (node, device));
+            let count =
+                computed.map(|row| row.bytes_out.len()).max(counted.map(|row| row.bytes_out.len()));
+            for bin in 0..count.unwrap_or(0) {
                 rows.push(vec![
-                    format!("{:.9}", self.bin_s * number as f64),
-                    device.node.clone(),
-                    device.device.clone(),
-                    format!("{out:.0}"),
-                    format!("{into:.0}"),
+                    format!("{:.9}", self.bin_s * bin as f64),
+                    node.clone(),
+                    device.clone(),
+                    cell(computed.map(|row| &row.bytes_out), bin),
+                    cell(computed.map(|row| &row.bytes_in), bin),
+                    cell(counted.map(|row| &row.bytes_out), bin),
+                    cell(counted.map(|row| &row.bytes_in), bin),
                 ]);
             }
         }
-        (vec!["time_s", "node", "device", "bytes_out", "bytes_in"], rows)
+        let header =
+            vec!["time_s", "node", "device", "bytes_out", "bytes_in", "counted_out", "counted_in"];
+        (header, rows)
     }
 }
 
 /// Empty bins over the run.
-fn bins(timeline: &Timeline, width: f64) -> Bins {
+#[must_use]
+pub fn bins_of(span: f64, width: f64) -> Bins {
+    let width = if width > 0.0 { width } else { 1.0 };
+    Bins::new(0.0, width, ((span / width).ceil() as usize).max(1))
+}
+
+/// Empty bins over the run, to the end of its last send.
+#[must_use]
+pub fn bins_to_last_send(timeline: &Timeline, width: f64) -> Bins {
     // A send may end after the run: the last bins have what is left over.
     let ends = timeline.devices.iter().filter_map(|device| device.out.occupation.busy.last());
     let end = ends.map(|(_, end)| *end).fold(timeline.span, f64::max);
-    let width = if width > 0.0 { width } else { 1.0 };
-    Bins::new(0.0, width, ((end / width).ceil() as usize).max(1))
+    bins_of(end, width)
 }
 
 fn row(device: &Device, bins: &Bins, span: f64) -> DeviceRow {
@@ -219,29 +329,31 @@ fn answer(timeline: &Timeline) -> String {
 fn lines(report: &TimelineReport) -> Vec<(&'static str, String)> {
     let measures = &report.measures;
     let percent = |share: f64| format!("{:.1} %", 100.0 * share);
-    let mut lines = vec![(
-        "run",
-        format!(
-            "{:.3}, {}, {:.1} in {} between nodes",
-            Seconds(report.span_s),
-            counted(report.ranks, "rank"),
-            Bytes(measures.bytes),
-            counted(usize::try_from(measures.messages).unwrap_or(usize::MAX), "message"),
-        ),
-    )];
+    let what = match report.times_from {
+        TimesFrom::Device => "counted out of the nodes".to_owned(),
+        TimesFrom::Mpi => {
+            let messages = usize::try_from(measures.messages).unwrap_or(usize::MAX);
+            format!("in {} between nodes", counted(messages, "message"))
+        }
+    };
+    let (span, bytes) = (Seconds(report.span_s), Bytes(measures.bytes));
+    let ranks = counted(report.ranks, "rank");
+    let mut lines = vec![("run", format!("{span:.3}, {ranks}, {bytes:.1} {what}"))];
     lines.push((
         "devices",
         format!("send {} of the time on average", percent(measures.utilisation)),
     ));
-    lines.push((
-        "large messages",
-        format!(
-            "{} of the messages, {} of the bytes ({} or more)",
-            percent(measures.large_messages),
-            percent(measures.large_bytes),
-            Bytes(LARGE)
-        ),
-    ));
+    if measures.messages > 0 {
+        lines.push((
+            "large messages",
+            format!(
+                "{} of the messages, {} of the bytes ({} or more)",
+                percent(measures.large_messages),
+                percent(measures.large_bytes),
+                Bytes(LARGE)
+            ),
+        ));
+    }
     let sending: f64 = measures.by_senders.iter().sum();
     if sending > 0.0 {
         let most = measures.by_senders.len().min(5);
@@ -291,6 +403,7 @@ fn bandwidth(report: &TimelineReport) -> String {
                 .to_owned()
         }
         BandwidthFrom::Given => "as given, for any number of senders".to_owned(),
+        BandwidthFrom::Counted => "the highest rate that was counted".to_owned(),
         BandwidthFrom::Assumed => {
             "assumed; name the cluster with --on, or give --bandwidth".to_owned()
         }
@@ -300,5 +413,6 @@ fn bandwidth(report: &TimelineReport) -> String {
 fn times(from: TimesFrom) -> &'static str {
     match from {
         TimesFrom::Mpi => "of MPI calls: when messages are handed to the MPI library",
+        TimesFrom::Device => "of the counters of network devices",
     }
 }

@@ -30,26 +30,25 @@ pub fn timeline_picture(report: &TimelineReport, title: &str) -> String {
     let mut drawing = Drawing::default();
     let together = report.busy_ranks.len().div_ceil(ROWS).max(1);
     let rows: Vec<&[Vec<f64>]> = report.busy_ranks.chunks(together).collect();
-    let labels = report.devices.iter().map(|device| label(device, "out"));
-    let widest = labels.map(|label| width(&label, SMALL)).max().unwrap_or(0).max(60);
+    let labels = device_rows(report).into_iter();
+    let widest = labels.map(|row| width(&row.label, SMALL)).max().unwrap_or(0).max(60);
     let left = MARGIN + widest + 8;
     drawing.text("heading", MARGIN, MARGIN + 14, title);
     drawing.text("plain", MARGIN, MARGIN + 36, &report.answer);
     let mut top = MARGIN + 52;
-    for device in &report.devices {
-        let whole = device.bandwidth * report.bin_s;
-        for (class, bytes) in [("out", &device.bytes_out), ("in", &device.bytes_in)] {
-            drawing.text("small", MARGIN, top + DEVICE - 10, &label(device, class));
-            drawing.rectangle("row", [left, top, bytes.len() as i32, DEVICE - 4], None);
-            for (begin, end, height) in runs(bytes.iter().map(|bytes| {
-                let share = (bytes / whole).clamp(0.0, 1.0);
-                ((share * f64::from(DEVICE - 4)).round() as i32).max(i32::from(share > 1e-6))
-            })) {
-                let place = [left + begin, top + DEVICE - 4 - height, end - begin, height];
-                drawing.rectangle(class, place, None);
-            }
-            top += DEVICE;
+    for row in device_rows(report) {
+        let place = [left, top, row.bytes.len() as i32, DEVICE - 4];
+        drawing.text("small", MARGIN, top + DEVICE - 10, &row.label);
+        drawing.rectangle("row", place, None);
+        let height = |bytes: &f64| {
+            let share = (bytes / row.whole).clamp(0.0, 1.0);
+            ((share * f64::from(DEVICE - 4)).round() as i32).max(i32::from(share > 1e-6))
+        };
+        for (begin, end, height) in runs(row.bytes.iter().map(height)) {
+            let place = [left + begin, top + DEVICE - 4 - height, end - begin, height];
+            drawing.rectangle(row.class, place, None);
         }
+        top += DEVICE;
     }
     top += 8;
     let height = if rows.len() <= 32 { 14 } else { 5 };
@@ -78,9 +77,36 @@ impl TimelineReport {
     pub const PICTURE_BINS: usize = COLUMNS;
 }
 
+/// A row of a device.
+struct DeviceRow<'a> {
+    label: String,
+    class: &'static str,
+    bytes: &'a [f64],
+    /// The bytes that fill it.
+    whole: f64,
+}
+
+fn device_rows(report: &TimelineReport) -> Vec<DeviceRow<'_>> {
+    let computed = report.devices.iter().flat_map(|device| {
+        let whole = device.bandwidth * report.bin_s;
+        [("out", &device.bytes_out), ("in", &device.bytes_in)].map(|(class, bytes)| {
+            let label = label(&device.node, &device.device, class);
+            DeviceRow { label, class, bytes, whole }
+        })
+    });
+    let counted = report.counted.iter().flat_map(|device| {
+        let whole = report.highest * report.bin_s;
+        [("out", &device.bytes_out), ("in", &device.bytes_in)].map(|(class, bytes)| {
+            let label = label(&device.node, &device.device, &format!("counted {class}"));
+            DeviceRow { label, class, bytes, whole }
+        })
+    });
+    computed.chain(counted).collect()
+}
+
 /// The time below the rows.
 fn axis(drawing: &mut Drawing, report: &TimelineReport, left: i32, top: i32) {
-    let bins = report.busy_ranks.first().map_or(COLUMNS, Vec::len) as i32;
+    let bins = device_rows(report).first().map_or(COLUMNS, |row| row.bytes.len()) as i32;
     for fifth in 0..=5 {
         let at = bins * fifth / 5;
         drawing.rectangle("axis", [left + at, top, 1, 5], None);

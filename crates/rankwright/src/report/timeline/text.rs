@@ -1,6 +1,6 @@
 //! A time line in a terminal: a row for each device and rank, time across.
 
-use super::{DeviceRow, TimelineReport, lines};
+use super::{TimelineReport, lines};
 use crate::units::Seconds;
 
 /// How full a column is, in eighths.
@@ -17,7 +17,7 @@ impl TimelineReport {
         for (name, what) in lines(self) {
             text += &format!("{name:<17}{what}\n");
         }
-        if self.measures.messages > 0 {
+        if self.measures.bytes > 0 || self.measures.messages > 0 {
             text += "\n";
             text += &self.drawn(rows);
         }
@@ -37,7 +37,14 @@ impl TimelineReport {
             let whole = device.bandwidth * self.bin_s;
             for (direction, bytes) in [("out", &device.bytes_out), ("in", &device.bytes_in)] {
                 let shares = bytes.iter().map(|bytes| bytes / whole).collect();
-                drawn.push((label(device, direction), shares));
+                drawn.push((label(&device.node, &device.device, direction), shares));
+            }
+        }
+        for device in &self.counted {
+            let whole = self.highest * self.bin_s;
+            for (direction, bytes) in [("out", &device.bytes_out), ("in", &device.bytes_in)] {
+                let name = label(&device.node, &device.device, &format!("counted {direction}"));
+                drawn.push((name, bytes.iter().map(|bytes| bytes / whole).collect()));
             }
         }
         let together = self.busy_ranks.len().div_ceil(rows.max(1)).max(1);
@@ -67,8 +74,8 @@ impl TimelineReport {
 }
 
 /// The label of a row.
-pub(super) fn label(device: &DeviceRow, direction: &str) -> String {
-    [device.node.as_str(), device.device.as_str(), direction]
+pub(super) fn label(node: &str, device: &str, direction: &str) -> String {
+    [node, device, direction]
         .into_iter()
         .filter(|part| !part.is_empty())
         .collect::<Vec<_>>()

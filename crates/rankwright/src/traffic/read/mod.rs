@@ -5,6 +5,7 @@
 //! | `trace.rwt`, all ranks | the tracer on rank 0, at `MPI_Finalize` | [`trace_file`] → [`Profile`] |
 //! | `rank-N.rwr`, spool file of one rank | the tracer, while the rank runs; survives a crash | [`trace_file`] → [`Profile`] |
 //! | `rank-N.events`, one per rank | the tracer, with `profile --events` | [`events`] → tables of the profile |
+//! | `rank-N.counters`, one per node | the tracer, with `profile --timeline device` | [`counter_series`] → tables of the profile |
 //! | profile `*.rwp` (SQLite) | [`profile_file`], [`events`] | [`profile_file`], [`events`]; `sqlite3`, pandas, DuckDB |
 //! | `jobs.toml` | people, `traffic generate` | [`jobs_file`] → [`Workload`] |
 //! | formats of other tools (CSV, METIS, IPM, OTF2, ...) | those tools, `traffic export` | [`import`] → [`Workload`] or [`Profile`] |
@@ -15,6 +16,7 @@
 //! [`Profile`]: super::profile::Profile
 //! [`Workload`]: super::Workload
 
+pub mod counter_series;
 pub mod events;
 pub mod import;
 pub mod jobs_file;

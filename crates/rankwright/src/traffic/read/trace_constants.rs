@@ -82,3 +82,5 @@ pub(super) const PEER_NONE: u64 = 0;
 pub(super) const PEER_OUTSIDE: u64 = 1;
 pub(super) const PEER_ANY: u64 = 2;
 pub(super) const PEER_FIRST: u64 = 3;
+pub(super) const COUNTERS_VERSION: u32 = 1;
+pub(super) const COUNTERS_MAGIC: &[u8; 8] = b"RWCOUNT\n";

@@ -17,7 +17,7 @@ pub(super) fn add(
     places: &[PathBuf],
     verbosity: &Verbosity,
 ) -> anyhow::Result<bool> {
-    let files = event_files(places)?;
+    let files = files_with_ending(places, "events")?;
     if files.is_empty() {
         return Ok(false);
     }
@@ -36,9 +36,9 @@ pub(super) fn add(
     Ok(files.len() >= ranks)
 }
 
-/// The files of the tracer in these folders and among these paths.
-fn event_files(places: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
-    let is_events = |path: &Path| path.extension().is_some_and(|extension| extension == "events");
+/// The files of the tracer with this ending in these folders and among these paths.
+pub(super) fn files_with_ending(places: &[PathBuf], ending: &str) -> anyhow::Result<Vec<PathBuf>> {
+    let is_meant = |path: &Path| path.extension().is_some_and(|extension| extension == ending);
     let mut files = Vec::new();
     for place in places {
         let shown = || place.display().to_string();
@@ -50,7 +50,7 @@ fn event_files(places: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
             files.push(place.clone());
         }
     }
-    files.retain(|path| is_events(path));
+    files.retain(|path| is_meant(path));
     files.sort();
     Ok(files)
 }

@@ -1,5 +1,6 @@
 //! `rankwright profile`.
 
+mod counters;
 mod events;
 mod merge;
 mod program;
@@ -55,14 +56,25 @@ pub(crate) struct Profile {
     #[arg(long, value_name = "on|off", default_value = "on")]
     gaps: Switch,
     /// Also record every call in order, for `simulate --replay` and `traffic export --format
-    /// simgrid-ti`; takes about 10 bytes per call, in the spool folder and in the profile
+    /// simgrid-ti`; takes about 10 bytes per call, in the spool folder and in the profile. The same as
+    /// `--timeline mpi`
     #[arg(long)]
     events: bool,
+    /// Also record when the network is used, for `timeline`: mpi (every call in order, as --events),
+    /// device (what the network devices of each node count, every 10 ms); several with commas
+    #[arg(
+        long,
+        value_enum,
+        value_name = "SOURCES",
+        value_delimiter = ',',
+        hide_possible_values = true
+    )]
+    timeline: Vec<TimesOf>,
     /// Leave the records of every rank in its spool file instead of gathering them over the network
     #[arg(long)]
     per_rank: bool,
     /// Run nothing; make the profile from the spool files of one run in these folders
-    #[arg(long, value_name = "DIR", num_args = 1.., conflicts_with_all = ["spool", "per_rank", "events", "gaps", "mpi"])]
+    #[arg(long, value_name = "DIR", num_args = 1.., conflicts_with_all = ["spool", "per_rank", "events", "timeline", "gaps", "mpi"])]
     merge: Vec<PathBuf>,
     /// Print the summary to standard output in this format, and what the program prints to standard
     /// error [default: a table on standard error]
@@ -82,6 +94,15 @@ pub(crate) struct Profile {
     command: Vec<String>,
 }
 
+/// What is recorded over time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum TimesOf {
+    /// The calls of MPI in their order
+    Mpi,
+    /// The counters of network devices
+    Device,
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Switch {
     On,
@@ -98,10 +119,11 @@ impl Profile {
             profile_file::write(&profile, &self.output)?;
             let told = self.tell(&profile, verbosity);
             events::add(&self.output, profile.ranks.len(), &self.merge, verbosity)?;
+            counters::add(&self.output, &profile, &self.merge, false, verbosity)?;
             told?;
             return Ok(ExitCode::SUCCESS);
         }
-        let without_times = self.events && self.gaps == Switch::Off;
+        let without_times = self.has_events() && self.gaps == Switch::Off;
         let why = " needs --gaps on, because events have times";
         refuse(&[(given("--events", without_times), why)])?;
         let Started { mut launcher, recording } =
@@ -129,9 +151,14 @@ impl Profile {
         profile_file::write(&profile, &self.output).with_context(|| recording.kept())?;
         let told = self.tell(&profile, verbosity);
         let spool = std::slice::from_ref(&recording.spool);
-        let whole = !self.events
+        let kept = || format!("they are kept in {}", recording.spool.display());
+        let mut whole = !self.has_events()
             || events::add(&self.output, profile.ranks.len(), spool, verbosity)
-                .with_context(|| format!("they are kept in {}", recording.spool.display()))?;
+                .with_context(kept)?;
+        if self.records(TimesOf::Device) {
+            whole &=
+                counters::add(&self.output, &profile, spool, true, verbosity).with_context(kept)?;
+        }
         if !whole || profile.ranks.iter().any(|rank| rank.ended == Ended::Missing) {
             let text = format!(
                 "if ranks on other hosts left files in {}, collect them and make a profile of all \
@@ -176,12 +203,21 @@ impl Profile {
         }
     }
 
+    fn records(&self, times: TimesOf) -> bool {
+        self.timeline.contains(&times)
+    }
+
+    fn has_events(&self) -> bool {
+        self.events || self.records(TimesOf::Mpi)
+    }
+
     /// The options of the tracer.
     fn trace_options(&self) -> Vec<&'static str> {
         let options = [
             (self.gaps == Switch::Off, "no-gaps"),
             (self.per_rank, "per-rank"),
-            (self.events, "events"),
+            (self.has_events(), "events"),
+            (self.records(TimesOf::Device), "counters"),
         ];
         options.into_iter().filter(|(wanted, _)| *wanted).map(|(_, word)| word).collect()
     }

@@ -12,6 +12,7 @@ use rankwright::timeline::Bins;
 use super::run::RunOptions;
 use crate::options::refuse_stdout;
 use crate::output::Verbosity;
+use crate::output::exit_code::Infeasible;
 
 /// Options of `rankwright timeline export`.
 #[derive(Debug, Args)]
@@ -41,7 +42,11 @@ impl Export {
         refuse_stdout(&self.output)?;
         check_writable(&self.output)?;
         let run = self.run.read(verbosity)?;
-        let timeline = run.timeline(0, verbosity)?;
+        let Some(timeline) = run.timeline(0, verbosity)? else {
+            let text = "a trace of ranks needs `rankwright profile --timeline mpi`; the profile has \
+                        only counters of network devices";
+            return Err(Infeasible(text.to_owned()).into());
+        };
         let width = (timeline.span / VALUES as f64).max(f64::MIN_POSITIVE);
         let bins = Bins::new(0.0, width, VALUES);
         match self.format {

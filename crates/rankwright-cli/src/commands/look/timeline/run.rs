@@ -6,8 +6,9 @@ use clap::Args;
 use rankwright::cluster::Cluster;
 use rankwright::placement::{PlacementFile, digest};
 use rankwright::report::timeline::BandwidthFrom;
-use rankwright::timeline::{RecordedRun, Sites, Timeline};
+use rankwright::timeline::{RecordedRun, Sites, Timeline, counted_span};
 use rankwright::traffic::profile::Profile;
+use rankwright::traffic::read::counter_series::{self, NodeSeries};
 use rankwright::traffic::read::profile_file;
 use rankwright::units::{BytesPerSecond, counted};
 
@@ -19,7 +20,7 @@ use crate::output::{self, Verbosity};
 /// A run, and where its ranks are.
 #[derive(Debug, Args)]
 pub(super) struct RunOptions {
-    /// A profile with the calls in order (`rankwright profile --timeline mpi`)
+    /// A profile with a time line (`rankwright profile --timeline mpi,device`)
     profile: String,
     /// The cluster, whose network devices the ranks use: a cluster.toml, an hwloc XML file,
     /// synthetic:STRING or a built-in name [default: that of site.toml, if it has the hosts of the run]
@@ -40,7 +41,9 @@ pub(super) struct Run {
     pub(super) profile: Profile,
     pub(super) sites: Sites,
     pub(super) bandwidth_from: BandwidthFrom,
-    recorded: RecordedRun,
+    /// What the network devices counted; empty if that was not recorded.
+    pub(super) series: Vec<NodeSeries>,
+    recorded: Option<RecordedRun>,
 }
 
 impl RunOptions {
@@ -55,9 +58,28 @@ impl RunOptions {
             return Err(UsageError(text).into());
         }
         let profile = profile_file::read(Path::new(&self.profile))?;
-        let recorded = RecordedRun::open(Path::new(&self.profile))?;
-        let (sites, bandwidth_from) = self.sites(&profile, verbosity)?;
-        Ok(Run { profile, sites, bandwidth_from, recorded })
+        let series = counter_series::read(Path::new(&self.profile))?;
+        if profile.run.events.is_none() && series.is_empty() {
+            let what = match profile.ranks.iter().all(|rank| rank.host.is_empty()) {
+                true => "was not recorded by rankwright",
+                false => "was recorded without one",
+            };
+            let text = format!(
+                "{}: no time line: the run {what}; record it with `rankwright profile --timeline mpi` \
+                 (who sends when), `--timeline device` (what network devices count), or both",
+                self.profile
+            );
+            return Err(Infeasible(text).into());
+        }
+        let recorded = match &profile.run.events {
+            Some(_) => Some(RecordedRun::open(Path::new(&self.profile))?),
+            None => None,
+        };
+        let (sites, bandwidth_from) = match recorded {
+            Some(_) => self.sites(&profile, verbosity)?,
+            None => (Sites::default(), BandwidthFrom::Counted),
+        };
+        Ok(Run { profile, sites, bandwidth_from, series, recorded })
     }
 
     fn sites(
@@ -135,14 +157,15 @@ fn assumed(hosts: &[String]) -> (Sites, BandwidthFrom) {
 }
 
 impl Run {
-    /// The time line, with the figures of this many windows.
+    /// The time line, with the figures of this many windows; `None` if calls were not recorded.
     pub(super) fn timeline(
         &self,
         windows: usize,
         verbosity: &Verbosity,
-    ) -> anyhow::Result<Timeline> {
+    ) -> anyhow::Result<Option<Timeline>> {
+        let Some(recorded) = &self.recorded else { return Ok(None) };
         let line = ProgressLine::new(verbosity, "reading the calls of the run");
-        let timeline = self.recorded.timeline(&self.sites, windows)?;
+        let timeline = recorded.timeline(&self.sites, windows)?;
         drop(line);
         for (what, count) in &timeline.left_out {
             output::warn(verbosity, format!("left out: {count} {what}"));
@@ -151,6 +174,12 @@ impl Run {
         if let (Some(why), false) = (library.estimated(), self.profile.collectives.is_empty()) {
             output::warn(verbosity, format_args!("collectives are estimated: {why}"));
         }
-        Ok(timeline)
+        Ok(Some(timeline))
+    }
+
+    /// When the first rank started, in nanoseconds since 1970, and how long the run took by its counters.
+    pub(super) fn counted_span(&self) -> (i64, f64) {
+        let (first, span) = counted_span(&self.series);
+        (self.recorded.as_ref().map_or(first, RecordedRun::first_start), span)
     }
 }

@@ -1,9 +1,11 @@
 //! `rankwright timeline show`.
 
 use clap::Args;
-use rankwright::report::timeline::{TimelineReport, TimesFrom, timeline_picture};
+use rankwright::report::timeline::{
+    CountedRow, TimelineReport, TimesFrom, bins_of, bins_to_last_send, timeline_picture,
+};
 use rankwright::report::to_json;
-use rankwright::timeline::Timeline;
+use rankwright::timeline::counted;
 use rankwright::units::Seconds;
 
 use super::run::{Run, RunOptions};
@@ -52,17 +54,31 @@ impl Show {
         let run = self.run.read(verbosity)?;
         let timeline = run.timeline(self.windows, verbosity)?;
         let is_picture = self.result.is_named(".svg");
+        let (first_start, counted_span) = run.counted_span();
+        let span = timeline.as_ref().map_or(counted_span, |timeline| timeline.span);
         let bins = match (is_picture, self.result.format) {
             (true, _) => TimelineReport::PICTURE_BINS,
-            (false, Format::Table) => self.columns(&timeline),
+            (false, Format::Table) => self.columns(&run),
             (false, Format::Json | Format::Csv) => 100,
         };
-        let report = TimelineReport::new(
-            &timeline,
-            self.bin(&timeline, bins)?,
-            TimesFrom::Mpi,
-            run.bandwidth_from,
-        );
+        let bin = self.bin(span, bins)?;
+        let mut report = match &timeline {
+            Some(timeline) => {
+                TimelineReport::new(timeline, bin, TimesFrom::Mpi, run.bandwidth_from)
+            }
+            None => {
+                let ranks = run.profile.ranks.len();
+                let width =
+                    run.series.iter().map(|node| node.sampling.period_s).fold(0.0, f64::max);
+                let report = TimelineReport::of_counters(&run.series, width, span, ranks);
+                TimelineReport { bin_s: bin, ..report }
+            }
+        };
+        let bins = match &timeline {
+            Some(timeline) => bins_to_last_send(timeline, bin),
+            None => bins_of(span, bin),
+        };
+        report.counted = CountedRow::of(counted(&run.series, first_start, &bins));
         self.result.write(&self.shown(&report, &run, is_picture))
     }
 
@@ -86,22 +102,25 @@ impl Show {
     }
 
     /// The columns of time that fit into the terminal.
-    fn columns(&self, timeline: &Timeline) -> usize {
+    fn columns(&self, run: &Run) -> usize {
         let terminal = terminal_size::terminal_size().filter(|_| !self.result.has_file());
         let width = terminal.map_or(WIDTH, |(width, _)| usize::from(width.0));
-        let labels = timeline.devices.iter().map(|device| {
-            let site = &device.site;
-            site.node.chars().count() + site.device.chars().count() + " out ".len()
+        let length = |text: &str| text.chars().count();
+        let sites = run.sites.devices.iter();
+        let sites = sites.map(|site| length(&site.node) + length(&site.device) + length("  out"));
+        let counted = run.series.iter().flat_map(|node| {
+            let devices = node.devices.iter();
+            devices.map(|device| length(&node.host) + length(device) + length("  counted out"))
         });
-        TimelineReport::columns(labels, width)
+        TimelineReport::columns(sites.chain(counted), width)
     }
 
     /// The length of a bin, in seconds.
-    fn bin(&self, timeline: &Timeline, count: usize) -> anyhow::Result<f64> {
-        let fits = timeline.span / count as f64;
+    fn bin(&self, span: f64, count: usize) -> anyhow::Result<f64> {
+        let fits = span / count as f64;
         let Some(bin) = self.bin else { return Ok(fits) };
-        if bin.0 <= 0.0 || timeline.span / bin.0 > MOST_BINS {
-            let least = Seconds(timeline.span / MOST_BINS);
+        if bin.0 <= 0.0 || span / bin.0 > MOST_BINS {
+            let least = Seconds(span / MOST_BINS);
             let text = format!("--bin: found {bin}, expected at least {least} for this run");
             return Err(output::exit_code::UsageError(text).into());
         }

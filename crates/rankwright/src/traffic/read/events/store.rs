@@ -261,14 +261,23 @@ impl Recording {
         profile_file::library(&self.file).map_err(|error| self.wrong(error.to_string()))
     }
 
-    /// When MPI started on each rank, in nanoseconds since 1970 by the clock of its host.
+    /// When MPI started on each rank, in nanoseconds since 1970: by the clock of rank 0's host where the
+    /// clocks were compared (`profile --timeline device`), else of its own.
     ///
     /// # Errors
     /// If the profile is damaged.
     pub fn starts(&self) -> Result<Vec<i64>, InputError> {
-        let select = "SELECT start_unix_ns FROM event_streams ORDER BY rank";
+        let compared = "SELECT start_unix_ns + CAST(1e9 * coalesce(clock_offset_s, 0) AS INTEGER) \
+                        FROM event_streams JOIN (SELECT rank, host FROM ranks) USING (rank) \
+                        LEFT JOIN (SELECT host, clock_offset_s FROM counter_nodes GROUP BY host) \
+                        USING (host) ORDER BY rank";
+        let own = "SELECT start_unix_ns FROM event_streams ORDER BY rank";
+        let tables = "SELECT count(*) FROM sqlite_master WHERE name = 'counter_nodes'";
         let read = || -> rusqlite::Result<Vec<i64>> {
-            self.file.prepare(select)?.query_map([], |row| row.get(0))?.collect()
+            let has_offsets = self.file.query_row(tables, [], |row| row.get::<_, u32>(0))? > 0;
+            let select = if has_offsets { compared } else { own };
+            let mut select = self.file.prepare(select)?;
+            select.query_map([], |row| row.get(0))?.collect()
         };
         read().map_err(|error| self.wrong(error.to_string()))
     }
