@@ -3,4 +3,5 @@
 mod cluster;
 mod discover;
 mod otf2;
+mod timeline;
 mod traffic;

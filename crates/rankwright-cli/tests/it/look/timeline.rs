@@ -1,0 +1,109 @@
+//! `rankwright timeline`, of a run in a lab: four ranks on four nodes that send a burst every fourth round.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use crate::command::{rankwright, repository, transcript};
+
+const RUN: &str = "testdata/timeline/bursts.rwp";
+const CLUSTER: [&str; 2] = ["--on", "testdata/timeline/cluster.toml"];
+
+fn show(more: &[&str]) -> String {
+    let arguments = [&["timeline", "show", RUN], &CLUSTER[..], more].concat();
+    let output = rankwright(&arguments).output().expect("the program starts");
+    assert!(output.status.success(), "{}", transcript(&arguments, &output));
+    String::from_utf8(output.stdout).expect("text")
+}
+
+#[test]
+fn a_time_line_in_the_terminal() {
+    insta::assert_snapshot!("timeline", show(&["--windows", "3"]));
+}
+
+#[test]
+fn a_run_with_only_counters() {
+    let arguments = ["timeline", "show", "testdata/broken/timeline-only-counters.rwp"];
+    let output = rankwright(&arguments).output().expect("the program starts");
+    insta::assert_snapshot!("timeline_of_counters", transcript(&arguments, &output));
+}
+
+#[test]
+fn json_and_csv_have_the_same_bytes() {
+    let report: Value = serde_json::from_str(&show(&["--format", "json"])).expect("JSON");
+    let sum = |row: &Value, key: &str| -> f64 {
+        row[key].as_array().expect("a list").iter().filter_map(Value::as_f64).sum()
+    };
+    let devices = report["devices"].as_array().expect("a list");
+    let bytes: f64 = devices.iter().map(|row| sum(row, "bytes_out")).sum();
+    assert_eq!(bytes.round() as u64, report["bytes"].as_u64().expect("a number"));
+    // Headers and acknowledgements, and what the library sends when it ends.
+    let counted = report["counted"].as_array().expect("a list");
+    let counted: f64 = counted.iter().map(|row| sum(row, "bytes_out")).sum();
+    assert!((0.9..1.0).contains(&(bytes / counted)), "{bytes} of {counted}");
+    let csv = show(&["--format", "csv", "--bin", "10 ms"]);
+    let mut lines = csv.lines();
+    assert_eq!(
+        lines.next(),
+        Some("time_s,node,device,bytes_out,bytes_in,counted_out,counted_in")
+    );
+    let of_csv: f64 = lines.filter_map(|line| line.split(',').nth(3)?.parse::<f64>().ok()).sum();
+    assert!((of_csv - bytes).abs() < 0.01 * bytes, "{of_csv} and {bytes}");
+}
+
+#[test]
+fn a_picture_has_a_row_for_each_rank_from_the_bottom_up() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.svg");
+    show(&["-o", path.to_str().unwrap()]);
+    let picture = std::fs::read_to_string(path).unwrap();
+    let places: Vec<usize> =
+        (0..4).map(|rank| picture.find(&format!(">rank {rank}<")).expect("a row")).collect();
+    assert!(places.windows(2).all(|pair| pair[0] > pair[1]), "rank 0 is the lowest");
+    assert!(picture.contains("class=\"send4\"") && picture.ends_with("</svg>\n"));
+}
+
+/// The Trace Event Format, as <https://ui.perfetto.dev> reads it: the object form with `traceEvents`; `M`
+/// with a name and arguments, `X` with `ts` and `dur` in microseconds, `C` with numbers. Slices of a track must
+/// nest.
+#[test]
+fn a_trace_for_perfetto_is_valid() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.json");
+    let arguments =
+        [&["timeline", "export", RUN, "-o", path.to_str().unwrap()], &CLUSTER[..]].concat();
+    let output = rankwright(&arguments).output().expect("the program starts");
+    assert!(output.status.success(), "{}", transcript(&arguments, &output));
+    let trace: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).expect("JSON");
+    let (mut tracks, mut counters, mut names) = (BTreeMap::new(), BTreeMap::new(), Vec::new());
+    for event in trace["traceEvents"].as_array().expect("a list") {
+        let pid = event["pid"].as_u64().expect("a process");
+        assert!(pid > 0 && event["name"].is_string(), "{event}");
+        match event["ph"].as_str().expect("a phase") {
+            "M" => names.push(event["args"]["name"].as_str().unwrap_or_default().to_owned()),
+            "X" => {
+                let key = (pid, event["tid"].as_u64().expect("a thread"));
+                let begin = event["ts"].as_f64().expect("microseconds");
+                let end = begin + event["dur"].as_f64().expect("microseconds");
+                let before = tracks.insert(key, end).unwrap_or(0.0);
+                assert!(begin >= before - 1e-6 && end >= begin, "{event} before {before}");
+            }
+            "C" => {
+                let value = event["args"]["MB/s"].as_f64().expect("a number");
+                assert!((0.0..13.0).contains(&value), "{event}");
+                let key = (pid, event["name"].as_str().unwrap().to_owned());
+                let ts = event["ts"].as_f64().expect("microseconds");
+                assert!(counters.insert(key, ts).is_none_or(|before| before < ts), "{event}");
+            }
+            other => panic!("an event of phase {other}"),
+        }
+    }
+    assert_eq!((tracks.len(), counters.len()), (4, 8), "a track a rank, two counters a device");
+    assert!(["node3", "rank 2"].iter().all(|name| names.iter().any(|other| other == name)));
+}
+
+#[test]
+fn the_profile_of_the_test_is_small() {
+    let size = std::fs::metadata(repository().join(RUN)).unwrap().len();
+    assert!(size < 64 << 10, "{size} bytes");
+}
