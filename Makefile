@@ -6,7 +6,7 @@ PROFILE ?= release
 BUILT := target/$(PROFILE)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check build docs bench install dist-tracers dist clean
+.PHONY: help demo test check build docs bench proof proof-bytes install dist-tracers dist clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -35,6 +35,16 @@ bench: ## Measure the speed of rankwright itself
 	scripts/bootstrap bench
 	$(MAKE) build
 	scripts/bench
+
+proof: ## Compare predicted with measured run times of real programs in labs (resumable, about an hour)
+	scripts/bootstrap test
+	$(MAKE) build
+	benchmarks/proof/run
+
+proof-bytes: ## Compare predicted with counted bytes of each network device; fails if they differ
+	scripts/bootstrap test
+	$(MAKE) build
+	benchmarks/proof/run --bytes
 
 install: build ## Install below PREFIX (/usr/local)
 	install -D -t $(DESTDIR)$(PREFIX)/bin $(BUILT)/rankwright $(BUILT)/rankwright-exec

@@ -170,6 +170,14 @@ pub fn pair(jobs: &JobSet, options: &PairOptions) -> Pairing {
     }
 }
 
+/// The objective after repeated matching alone, for measurements; may change in any version.
+#[doc(hidden)]
+#[must_use]
+pub fn cost_of_repeated_matching(jobs: &JobSet, options: &PairOptions) -> f64 {
+    let groups = groups::repeated_matching(jobs, options);
+    options.objective.value(jobs, groups.iter().map(|group| jobs.cost(options, group)))
+}
+
 /// The jobs of a group with what they gain.
 fn described(jobs: &JobSet, group: &[usize]) -> Group {
     let member = |job: &usize| Member {
