@@ -8,4 +8,5 @@ pub(crate) mod devices;
 pub(crate) mod granted_tasks;
 pub(crate) mod plan;
 pub(crate) mod simulations;
+pub(crate) mod steadiness;
 pub(crate) mod traffic_report;

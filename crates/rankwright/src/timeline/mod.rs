@@ -41,6 +41,7 @@ use crate::files::InputError;
 use crate::ids::Rank;
 use crate::traffic::read::events::matching::Matching;
 use crate::traffic::read::events::store::Recording;
+use crate::units::BytesPerSecond;
 use clocks::Clocks;
 
 /// One direction of a network device.
@@ -136,6 +137,26 @@ impl RecordedRun {
             efficiency::efficiencies(&self.recording, &self.matching, &self.clocks, span, windows)?;
         Ok(Timeline { efficiency, ..Timeline::new(messages, sites) })
     }
+}
+
+/// Whether the traffic of a recorded run is steady; `None` without messages, or if the run has more calls than
+/// this: reading them takes about a second for some millions.
+///
+/// # Errors
+/// As [`RecordedRun::open`] and [`RecordedRun::messages`].
+pub fn steadiness_of(profile: &Path, most_calls: u64) -> Result<Option<Steadiness>, InputError> {
+    let recording = Recording::open(profile)?;
+    let mut calls = 0;
+    for rank in (0..recording.ranks()).map(Rank) {
+        calls += recording.stream(rank)?.events();
+    }
+    if calls > most_calls {
+        return Ok(None);
+    }
+    let run = RecordedRun::open(profile)?;
+    let nodes: Vec<String> = (0..run.ranks()).map(|rank| rank.to_string()).collect();
+    let messages = run.messages(&Sites::recorded(&nodes, BytesPerSecond(1.0)))?;
+    Ok(Steadiness::of(&messages.sends, messages.span))
 }
 
 impl Timeline {

@@ -43,10 +43,7 @@ fn json_and_csv_have_the_same_bytes() {
     assert!((0.9..1.0).contains(&(bytes / counted)), "{bytes} of {counted}");
     let csv = show(&["--format", "csv", "--bin", "10 ms"]);
     let mut lines = csv.lines();
-    assert_eq!(
-        lines.next(),
-        Some("time_s,node,device,bytes_out,bytes_in,counted_out,counted_in")
-    );
+    assert_eq!(lines.next(), Some("time_s,node,device,bytes_out,bytes_in,counted_out,counted_in"));
     let of_csv: f64 = lines.filter_map(|line| line.split(',').nth(3)?.parse::<f64>().ok()).sum();
     assert!((of_csv - bytes).abs() < 0.01 * bytes, "{of_csv} and {bytes}");
 }

@@ -25,7 +25,7 @@ use crate::output::exit_code::UsageError;
 use crate::output::{self, Verbosity};
 use crate::planning::answer::LauncherDefault;
 use crate::planning::plan::Planning;
-use crate::planning::{accuracy, comparison, devices, granted_tasks, plan};
+use crate::planning::{accuracy, comparison, devices, granted_tasks, plan, steadiness};
 
 /// Options of `rankwright place`.
 #[derive(Debug, Args)]
@@ -95,6 +95,7 @@ impl Place {
         self.selection = self.selection.on(&whole, &self.rank_size);
         devices::require_devices(&whole, &self.selection.nics())?;
         let workload = self.workload(verbosity)?;
+        steadiness::warn(&workload, verbosity);
         let launcher = self.files.launcher(&workload);
         let ranks = workload.rank_count();
         let of_programs = self.programs.granularity(line.as_ref(), ranks, &self.rank_size)?;

@@ -1,0 +1,48 @@
+/*
+ * transport_format.h - what one rank hands to the kernel and takes from it on TCP connections, byte by byte: its file
+ * rank-N.transport.
+ *
+ * File = struct rw_transport_head, then rows of struct rw_transport_row, as long as `time` is not 0. A file is valid at
+ * any time, also after the rank was killed.
+ *
+ * Row = bytes that a call of the kernel took (or gave) on a connection, and when the call began (or returned). Rows of one
+ * connection are in order. The first row of a connection, whose `bytes` are RW_TRANSPORT_CONNECTION, is followed by three
+ * rows that hold struct rw_transport_ends.
+ */
+#ifndef RANKWRIGHT_TRANSPORT_FORMAT_H
+#define RANKWRIGHT_TRANSPORT_FORMAT_H
+
+#include <stdint.h>
+
+#define RW_TRANSPORT_VERSION 1u
+#define RW_TRANSPORT_MAGIC "RWTRANS\n"
+#define RW_TRANSPORT_CONNECTION 4294967295u
+#define RW_TRANSPORT_RECEIVED 2147483648u /* a bit of `connection` */
+
+struct rw_transport_head {
+    char magic[8];
+    uint32_t version;
+    uint32_t head_bytes;   /* size of this structure */
+    uint32_t rank;
+    uint32_t world_size;
+    uint64_t run;          /* as in struct rw_image */
+    int64_t start_unix_ns; /* as in struct rw_image: begin_ns on CLOCK_REALTIME */
+    uint64_t begin_ns;     /* CLOCK_MONOTONIC */
+};
+
+struct rw_transport_row {
+    uint64_t time;       /* nanoseconds since begin_ns; at least 1 */
+    uint32_t connection; /* numbered from 0 in the order of their first rows, with RW_TRANSPORT_RECEIVED */
+    uint32_t bytes;
+};
+
+/* The two ends of a connection: ports in the byte order of the host, addresses as in IPv6 (of IPv4: mapped). */
+struct rw_transport_ends {
+    uint32_t own_port;
+    uint32_t other_port;
+    uint8_t own[16];
+    uint8_t other[16];
+    uint64_t zero;
+};
+
+#endif
