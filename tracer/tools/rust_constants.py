@@ -11,7 +11,7 @@ ENUMERATIONS = {
 }
 MACROS = {
     "FORMAT_": "u32", "IMAGE_": "u32", "EVENTS_": "u32", "NAME_": "usize", "HISTOGRAM_": "usize", "FLAG_": "u16",
-    "HOW_": "u64", "DONE_": "u64", "COLLECTIVE_": "u64", "PEER_": "u64", "COUNTERS_": "u32",
+    "HOW_": "u64", "DONE_": "u64", "COLLECTIVE_": "u64", "PEER_": "u64", "COUNTERS_": "u32", "TRANSPORT_": "u32",
 }
 BANNER = """//! Constants that the tracer and its readers share.
 //!
@@ -48,6 +48,6 @@ def generate(tracer, folder):
     users = [path.read_text() for path in sorted(folder.rglob("*.rs")) if path.name != FILE]
     words = {word for text in users if "trace_constants::" in text for word in re.findall(r"\b[A-Z][A-Z_0-9]+\b", text)}
     lines = [f"pub(super) const {name}: {kind} = {grouped(value)};\n"
-             for header in ("trace_format.h", "events_format.h", "counters_format.h")
+             for header in ("trace_format.h", "events_format.h", "counters_format.h", "transport_format.h")
              for name, kind, value in constants((tracer / "src/format" / header).read_text()) if name in words]
     return BANNER + "".join(lines)

@@ -16,8 +16,8 @@
 
 #define RW_TRANSPORT_VERSION 1u
 #define RW_TRANSPORT_MAGIC "RWTRANS\n"
-#define RW_TRANSPORT_CONNECTION 4294967295u
-#define RW_TRANSPORT_RECEIVED 2147483648u /* a bit of `connection` */
+#define RW_TRANSPORT_CONNECTION 0xffffffffu
+#define RW_TRANSPORT_RECEIVED 0x80000000u /* a bit of `connection` */
 
 struct rw_transport_head {
     char magic[8];

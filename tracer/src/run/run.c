@@ -1,10 +1,11 @@
 #include "run.h"
 
 #include "../communicators/communicators.h"
-#include "../counters/sampler.h"
 #include "../events/events.h"
 #include "../mpi/settings.h"
 #include "../mpi/warning.h"
+#include "../network/sampler.h"
+#include "../network/sockets.h"
 #include "../process/clock.h"
 #include "../process/image.h"
 #include "../process/state.h"
@@ -54,6 +55,8 @@ static void read_options(char *options)
             rw_tracer.events = true;
         else if (strcmp(word, "counters") == 0)
             rw_tracer.counters = true;
+        else if (strcmp(word, "transport") == 0)
+            rw_tracer.transport = true;
         else if (rw_tracer.world_rank == 0)
             rw_warn("RANKWRIGHT_TRACE_OPTIONS: unknown word `%s`; is this tracer an older one?", word);
     }
@@ -95,6 +98,8 @@ static void begin_records(void)
         rw_events_begin(rw_tracer.spool);
     if (rw_tracer.counters)
         rw_sampler_begin(rw_tracer.spool);
+    if (rw_tracer.transport)
+        rw_sockets_begin(rw_tracer.spool);
     rw_begin_waiting(begin);
 }
 
@@ -161,8 +166,10 @@ void rw_end(void)
 
 void rw_after_finalize(void)
 {
-    if (getpid() == process)
-        rw_sampler_end();
+    if (getpid() != process)
+        return;
+    rw_sockets_end();
+    rw_sampler_end();
 }
 
 void rw_abort(void)

@@ -33,7 +33,7 @@ pub use curve::Curve;
 pub use efficiency::Efficiency;
 pub use measures::{LARGE, Measures, Phases};
 pub use occupation::{Occupation, Transfer};
-pub use recorded::Messages;
+pub use recorded::{Messages, Passed};
 pub use sites::{DeviceSite, Sites};
 pub use steadiness::Steadiness;
 
@@ -41,6 +41,7 @@ use crate::files::InputError;
 use crate::ids::Rank;
 use crate::traffic::read::events::matching::Matching;
 use crate::traffic::read::events::store::Recording;
+use crate::traffic::read::transport::{self, Passage};
 use crate::units::BytesPerSecond;
 use clocks::Clocks;
 
@@ -91,6 +92,17 @@ pub struct RecordedRun {
     recording: Recording,
     matching: Matching,
     clocks: Clocks,
+    /// What went over TCP connections; empty if that was not recorded.
+    passages: Vec<(Rank, Vec<Passage>)>,
+}
+
+/// What tells when messages are sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SendTimes {
+    /// The calls of MPI: when messages are handed to the library.
+    Mpi,
+    /// TCP connections: when bytes are handed to the kernel.
+    Transport,
 }
 
 impl RecordedRun {
@@ -102,7 +114,8 @@ impl RecordedRun {
         let recording = Recording::open(profile)?;
         let matching = Matching::new(&recording)?;
         let clocks = Clocks::of(&recording)?;
-        Ok(Self { recording, matching, clocks })
+        let passages = transport::read(profile)?;
+        Ok(Self { recording, matching, clocks, passages })
     }
 
     /// The number of ranks.
@@ -115,6 +128,12 @@ impl RecordedRun {
     #[must_use]
     pub fn first_start(&self) -> i64 {
         self.clocks.first_start()
+    }
+
+    /// Whether ranks sent to each other over TCP connections, and that was recorded.
+    #[must_use]
+    pub fn has_transport(&self) -> bool {
+        self.passages.iter().any(|(_, passages)| !passages.is_empty())
     }
 
     /// The messages of the run. Collective operations are those of its MPI library for ranks on these
@@ -130,12 +149,21 @@ impl RecordedRun {
     ///
     /// # Errors
     /// As [`RecordedRun::messages`].
-    pub fn timeline(&self, sites: &Sites, windows: usize) -> Result<Timeline, InputError> {
+    pub fn timeline(
+        &self,
+        sites: &Sites,
+        times: SendTimes,
+        windows: usize,
+    ) -> Result<Timeline, InputError> {
         let messages = self.messages(sites)?;
         let span = messages.span;
         let efficiency =
             efficiency::efficiencies(&self.recording, &self.matching, &self.clocks, span, windows)?;
-        Ok(Timeline { efficiency, ..Timeline::new(messages, sites) })
+        let passed = match times {
+            SendTimes::Mpi => None,
+            SendTimes::Transport => Some(Passed::of(&self.passages, &self.clocks)),
+        };
+        Ok(Timeline { efficiency, ..Timeline::new(messages, passed, sites) })
     }
 }
 
@@ -160,22 +188,23 @@ pub fn steadiness_of(profile: &Path, most_calls: u64) -> Result<Option<Steadines
 }
 
 impl Timeline {
-    /// The time line of messages between ranks on these devices.
+    /// The time line of messages between ranks on these devices; `passed` is what really went to the network,
+    /// where that is known.
     ///
     /// # Panics
     /// If there are fewer sites than ranks.
     #[must_use]
-    pub fn new(messages: Messages, sites: &Sites) -> Self {
+    pub fn new(messages: Messages, passed: Option<Passed>, sites: &Sites) -> Self {
         let Messages { ranks, span, sends, receives, left_out } = messages;
         let steadiness = Steadiness::of(&sends, span);
         let mut sent = vec![0; ranks as usize];
         for send in sends.iter().filter(|send| leaves(send, sites)) {
             sent[send.process as usize] += send.bytes;
         }
+        let large = measures::Large::of(sends.iter().filter(|send| leaves(send, sites)));
+        let Passed { sends, receives } = passed.unwrap_or(Passed { sends, receives });
         let outs = by_device(&sends, sites);
         let intos = by_device(&receives, sites);
-        let measures_of_sends =
-            measures::Large::of(sends.iter().filter(|send| leaves(send, sites)));
         drop((sends, receives));
         let device = |((site, out), into): ((&DeviceSite, Vec<Transfer>), Vec<Transfer>)| {
             let out_of = Occupation::of_sends(&out, &site.curve, None);
@@ -187,7 +216,7 @@ impl Timeline {
             }
         };
         let devices: Vec<Device> = sites.devices.iter().zip(outs).zip(intos).map(device).collect();
-        let measures = Measures::of(&devices, span, measures_of_sends);
+        let measures = Measures::of(&devices, span, large);
         let ranks = busy_ranks(&devices, ranks as usize);
         let efficiency = Vec::new();
         Self { span, devices, ranks, sent, measures, steadiness, efficiency, left_out }

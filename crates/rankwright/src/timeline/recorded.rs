@@ -15,6 +15,7 @@ use crate::traffic::read::events::Call;
 use crate::traffic::read::events::matching::Matching;
 use crate::traffic::read::events::steps::{Channel, CurrentCall, Exchange, Step, Steps};
 use crate::traffic::read::events::store::Recording;
+use crate::traffic::read::transport::Passage;
 
 /// All messages of a run between its ranks. Times count from when MPI started on the first rank.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -76,6 +77,37 @@ impl Messages {
         messages.sends.sort_by(|a, b| a.time.total_cmp(&b.time));
         messages.receives.sort_by(|a, b| a.time.total_cmp(&b.time));
         Ok(messages)
+    }
+}
+
+/// What went to the network and came from it. Times as in [`Messages`].
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Passed {
+    /// By the time when the bytes were handed to the kernel.
+    pub sends: Vec<Transfer>,
+    /// By the time when they were taken from it.
+    pub receives: Vec<Transfer>,
+}
+
+impl Passed {
+    /// What passed over connections.
+    pub(super) fn of(passages: &[(Rank, Vec<Passage>)], clocks: &Clocks) -> Self {
+        let mut passed = Self::default();
+        for (rank, passages) in passages {
+            let origin = clocks.origin(*rank);
+            for Passage { time, peer, received, bytes } in passages.iter().copied() {
+                if peer == *rank {
+                    continue;
+                }
+                let time = origin + time as f64 * 1e-9;
+                let transfer = Transfer { time, bytes, process: rank.0, peer: peer.0 };
+                let list = if received { &mut passed.receives } else { &mut passed.sends };
+                list.push(transfer);
+            }
+        }
+        passed.sends.sort_by(|a, b| a.time.total_cmp(&b.time));
+        passed.receives.sort_by(|a, b| a.time.total_cmp(&b.time));
+        passed
     }
 }
 

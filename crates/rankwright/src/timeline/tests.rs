@@ -174,7 +174,7 @@ fn the_time_line_of_a_message() {
     let (_folder, run) =
         run(&[send_to(Payload::new(2), 1, 1000), receive_from(Payload::new(2), 0, 1000)]);
     let sites = Sites::recorded(&hosts(&["a", "b"]), BytesPerSecond(1e10));
-    let timeline = run.timeline(&sites, 1).unwrap();
+    let timeline = run.timeline(&sites, SendTimes::Mpi, 1).unwrap();
     assert_eq!(timeline.devices.len(), 2);
     let out = &timeline.devices[0].out;
     assert!(close(out.transfers[0].time * 1e9, 1000.0) && close(out.occupation.busy_time(), 1e-7));
@@ -201,7 +201,7 @@ fn ranks_that_take_turns_are_serialised() {
     let second = send_to(second.event(12, &[4]), 0, 8);
     let (_folder, run) = run(&[first, second]);
     let sites = Sites::recorded(&hosts(&["a", "b"]), BytesPerSecond(1e10));
-    let figures = run.timeline(&sites, 1).unwrap().efficiency[0];
+    let figures = run.timeline(&sites, SendTimes::Mpi, 1).unwrap().efficiency[0];
     // Rank 0: 1000, send, 1000 and the receive of what is sent at 3000, 1000: 4000. Rank 1: 3000.
     assert!(close(figures.load_balance.unwrap(), 1.0), "{figures:?}");
     assert!((figures.serialisation.unwrap() - 0.75).abs() < 1e-9, "{figures:?}");
@@ -212,7 +212,7 @@ fn messages_inside_a_node_use_no_device() {
     let payloads = [send_to(Payload::new(2), 1, 1000), receive_from(Payload::new(2), 0, 1000)];
     let (_folder, run) = run(&payloads);
     let sites = Sites::recorded(&hosts(&["a", "a"]), BytesPerSecond(1e10));
-    let timeline = run.timeline(&sites, 0).unwrap();
+    let timeline = run.timeline(&sites, SendTimes::Mpi, 0).unwrap();
     assert_eq!(timeline.measures.messages, 0);
     assert!(timeline.devices[0].out.transfers.is_empty());
     assert!(timeline.steadiness.is_some(), "also of messages inside nodes");

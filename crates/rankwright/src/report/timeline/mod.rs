@@ -21,6 +21,8 @@ pub use picture::timeline_picture;
 pub enum TimesFrom {
     /// The calls of the program: when messages are handed to the MPI library.
     Mpi,
+    /// TCP connections: when bytes are handed to the kernel.
+    Transport,
     /// The counters of network devices.
     Device,
 }
@@ -331,7 +333,7 @@ fn lines(report: &TimelineReport) -> Vec<(&'static str, String)> {
     let percent = |share: f64| format!("{:.1} %", 100.0 * share);
     let what = match report.times_from {
         TimesFrom::Device => "counted out of the nodes".to_owned(),
-        TimesFrom::Mpi => {
+        TimesFrom::Mpi | TimesFrom::Transport => {
             let messages = usize::try_from(measures.messages).unwrap_or(usize::MAX);
             format!("in {} between nodes", counted(messages, "message"))
         }
@@ -413,6 +415,7 @@ fn bandwidth(report: &TimelineReport) -> String {
 fn times(from: TimesFrom) -> &'static str {
     match from {
         TimesFrom::Mpi => "of MPI calls: when messages are handed to the MPI library",
+        TimesFrom::Transport => "of TCP connections: when bytes are handed to the kernel",
         TimesFrom::Device => "of the counters of network devices",
     }
 }

@@ -7,6 +7,7 @@ use std::path::Path;
 use rusqlite::{Connection, OpenFlags, params};
 
 use super::trace_constants::{COUNTERS_MAGIC, COUNTERS_VERSION};
+use super::varints::{put, take};
 use crate::files::{self, InputError, WriteError, replace_atomically};
 use crate::ids::Rank;
 
@@ -259,28 +260,6 @@ fn samples(file: &Connection, node: &NodeSeries) -> rusqlite::Result<Option<Vec<
         }
     }
     Ok(Some(samples))
-}
-
-/// Appends a varint: seven bits per byte, least significant first.
-fn put(bytes: &mut Vec<u8>, mut value: u64) {
-    while value >= 0x80 {
-        bytes.push((value & 0x7f) as u8 | 0x80);
-        value >>= 7;
-    }
-    bytes.push(value as u8);
-}
-
-fn take(rest: &mut &[u8]) -> Option<u64> {
-    let mut value = 0;
-    for shift in (0..64).step_by(7) {
-        let (&byte, after) = rest.split_first()?;
-        *rest = after;
-        value |= u64::from(byte & 0x7f) << shift;
-        if byte < 0x80 {
-            return Some(value);
-        }
-    }
-    None
 }
 
 fn u32_at(bytes: &[u8], at: usize) -> u32 {

@@ -6,6 +6,7 @@
 //! | `rank-N.rwr`, spool file of one rank | the tracer, while the rank runs; survives a crash | [`trace_file`] → [`Profile`] |
 //! | `rank-N.events`, one per rank | the tracer, with `profile --events` | [`events`] → tables of the profile |
 //! | `rank-N.counters`, one per node | the tracer, with `profile --timeline device` | [`counter_series`] → tables of the profile |
+//! | `rank-N.transport`, one per rank | the tracer, with `profile --timeline transport` | [`transport`] → tables of the profile |
 //! | profile `*.rwp` (SQLite) | [`profile_file`], [`events`] | [`profile_file`], [`events`]; `sqlite3`, pandas, DuckDB |
 //! | `jobs.toml` | people, `traffic generate` | [`jobs_file`] → [`Workload`] |
 //! | formats of other tools (CSV, METIS, IPM, OTF2, ...) | those tools, `traffic export` | [`import`] → [`Workload`] or [`Profile`] |
@@ -23,3 +24,5 @@ pub mod jobs_file;
 pub mod profile_file;
 mod trace_constants;
 pub mod trace_file;
+pub mod transport;
+mod varints;

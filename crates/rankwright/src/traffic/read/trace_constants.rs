@@ -84,3 +84,7 @@ pub(super) const PEER_ANY: u64 = 2;
 pub(super) const PEER_FIRST: u64 = 3;
 pub(super) const COUNTERS_VERSION: u32 = 1;
 pub(super) const COUNTERS_MAGIC: &[u8; 8] = b"RWCOUNT\n";
+pub(super) const TRANSPORT_VERSION: u32 = 1;
+pub(super) const TRANSPORT_MAGIC: &[u8; 8] = b"RWTRANS\n";
+pub(super) const TRANSPORT_CONNECTION: u32 = 0xffff_ffff;
+pub(super) const TRANSPORT_RECEIVED: u32 = 0x8000_0000;

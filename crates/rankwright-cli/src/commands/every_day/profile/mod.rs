@@ -7,6 +7,7 @@ mod program;
 mod recording;
 mod sharing;
 mod tracer;
+mod transport;
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -61,7 +62,8 @@ pub(crate) struct Profile {
     #[arg(long)]
     events: bool,
     /// Also record when the network is used, for `timeline`: mpi (every call in order, as --events),
-    /// device (what the network devices of each node count, every 10 ms); several with commas
+    /// transport (calls, and what goes over TCP connections), device (what the network devices of each
+    /// node count, every 10 ms); several with commas
     #[arg(
         long,
         value_enum,
@@ -99,6 +101,8 @@ pub(crate) struct Profile {
 enum TimesOf {
     /// The calls of MPI in their order
     Mpi,
+    /// TCP connections, and the calls of MPI
+    Transport,
     /// The counters of network devices
     Device,
 }
@@ -120,6 +124,7 @@ impl Profile {
             let told = self.tell(&profile, verbosity);
             events::add(&self.output, profile.ranks.len(), &self.merge, verbosity)?;
             counters::add(&self.output, &profile, &self.merge, false, verbosity)?;
+            transport::add(&self.output, &profile, &self.merge, false, verbosity)?;
             told?;
             return Ok(ExitCode::SUCCESS);
         }
@@ -155,6 +160,10 @@ impl Profile {
         let mut whole = !self.has_events()
             || events::add(&self.output, profile.ranks.len(), spool, verbosity)
                 .with_context(kept)?;
+        if self.records(TimesOf::Transport) {
+            whole &= transport::add(&self.output, &profile, spool, true, verbosity)
+                .with_context(kept)?;
+        }
         if self.records(TimesOf::Device) {
             whole &=
                 counters::add(&self.output, &profile, spool, true, verbosity).with_context(kept)?;
@@ -208,7 +217,7 @@ impl Profile {
     }
 
     fn has_events(&self) -> bool {
-        self.events || self.records(TimesOf::Mpi)
+        self.events || self.records(TimesOf::Mpi) || self.records(TimesOf::Transport)
     }
 
     /// The options of the tracer.
@@ -218,6 +227,7 @@ impl Profile {
             (self.per_rank, "per-rank"),
             (self.has_events(), "events"),
             (self.records(TimesOf::Device), "counters"),
+            (self.records(TimesOf::Transport), "transport"),
         ];
         options.into_iter().filter(|(wanted, _)| *wanted).map(|(_, word)| word).collect()
     }

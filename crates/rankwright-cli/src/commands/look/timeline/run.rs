@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use rankwright::cluster::Cluster;
 use rankwright::placement::{PlacementFile, digest};
 use rankwright::report::timeline::BandwidthFrom;
-use rankwright::timeline::{RecordedRun, Sites, Timeline, counted_span};
+use rankwright::timeline::{RecordedRun, SendTimes, Sites, Timeline, counted_span};
 use rankwright::traffic::profile::Profile;
 use rankwright::traffic::read::counter_series::{self, NodeSeries};
 use rankwright::traffic::read::profile_file;
@@ -31,9 +31,19 @@ pub(super) struct RunOptions {
     /// Placement file: the ranks are there, not on the hosts of the run
     #[arg(long, value_name = "FILE")]
     placement: Option<PathBuf>,
+    /// What tells when bytes are sent: mpi (calls, when messages are handed to the library) or transport
+    /// (TCP connections, when bytes are handed to the kernel) [default: transport if it was recorded]
+    #[arg(long, value_enum, value_name = "SOURCE", hide_possible_values = true)]
+    times: Option<Times>,
     /// Bandwidth of the one network device that each host has, without a cluster
     #[arg(long, value_name = "RATE", conflicts_with_all = ["on", "placement", "nodes"])]
     bandwidth: Option<BytesPerSecond>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Times {
+    Mpi,
+    Transport,
 }
 
 /// What a time line is made of.
@@ -43,6 +53,7 @@ pub(super) struct Run {
     pub(super) bandwidth_from: BandwidthFrom,
     /// What the network devices counted; empty if that was not recorded.
     pub(super) series: Vec<NodeSeries>,
+    pub(super) times: SendTimes,
     recorded: Option<RecordedRun>,
 }
 
@@ -79,7 +90,26 @@ impl RunOptions {
             Some(_) => self.sites(&profile, verbosity)?,
             None => (Sites::default(), BandwidthFrom::Counted),
         };
-        Ok(Run { profile, sites, bandwidth_from, series, recorded })
+        let times = self.times(recorded.as_ref())?;
+        Ok(Run { profile, sites, bandwidth_from, series, times, recorded })
+    }
+
+    fn times(&self, recorded: Option<&RecordedRun>) -> anyhow::Result<SendTimes> {
+        let has_transport = recorded.is_some_and(RecordedRun::has_transport);
+        match self.times {
+            Some(Times::Transport) if !has_transport => {
+                let text = format!(
+                    "{}: --times transport: nothing between ranks over TCP connections was recorded; \
+                     record the run with `rankwright profile --timeline transport`, and with an MPI \
+                     library that uses TCP",
+                    self.profile
+                );
+                Err(Infeasible(text).into())
+            }
+            Some(Times::Transport) => Ok(SendTimes::Transport),
+            None if has_transport => Ok(SendTimes::Transport),
+            Some(Times::Mpi) | None => Ok(SendTimes::Mpi),
+        }
     }
 
     fn sites(
@@ -165,7 +195,7 @@ impl Run {
     ) -> anyhow::Result<Option<Timeline>> {
         let Some(recorded) = &self.recorded else { return Ok(None) };
         let line = ProgressLine::new(verbosity, "reading the calls of the run");
-        let timeline = recorded.timeline(&self.sites, windows)?;
+        let timeline = recorded.timeline(&self.sites, self.times, windows)?;
         drop(line);
         for (what, count) in &timeline.left_out {
             output::warn(verbosity, format!("left out: {count} {what}"));

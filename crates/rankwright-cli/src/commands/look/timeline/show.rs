@@ -5,7 +5,7 @@ use rankwright::report::timeline::{
     CountedRow, TimelineReport, TimesFrom, bins_of, bins_to_last_send, timeline_picture,
 };
 use rankwright::report::to_json;
-use rankwright::timeline::counted;
+use rankwright::timeline::{SendTimes, counted};
 use rankwright::units::Seconds;
 
 use super::run::{Run, RunOptions};
@@ -64,7 +64,11 @@ impl Show {
         let bin = self.bin(span, bins)?;
         let mut report = match &timeline {
             Some(timeline) => {
-                TimelineReport::new(timeline, bin, TimesFrom::Mpi, run.bandwidth_from)
+                let times = match run.times {
+                    SendTimes::Mpi => TimesFrom::Mpi,
+                    SendTimes::Transport => TimesFrom::Transport,
+                };
+                TimelineReport::new(timeline, bin, times, run.bandwidth_from)
             }
             None => {
                 let ranks = run.profile.ranks.len();

@@ -6,8 +6,8 @@
 #include "../process/image.h"
 #include "../process/state.h"
 #include "../storage/arena.h"
-#include "../storage/spool_file.h"
 #include "clock_offset.h"
+#include "piece_file.h"
 #include "sources.h"
 
 #include <errno.h>
@@ -15,52 +15,21 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
-enum { PERIOD_NS = 10000000, PIECE = 64 << 10 };
+enum { PERIOD_NS = 10000000 };
 
 /* Of the sampling thread while it runs. */
 static struct {
     pthread_t thread;
     bool running;
     _Atomic bool ends;
-    struct rw_spool_file file;
-    uint8_t *piece;
-    size_t used;      /* bytes of the piece */
+    struct rw_piece_file file;
     uint64_t begin_ns;
     uint64_t *row;
     size_t row_bytes;
 } sampler;
 
 /* ---- the file ---- */
-
-static bool map_piece(void)
-{
-    uint8_t *piece = rw_spool_map_more(&sampler.file, PIECE);
-    if (!piece)
-        return false;
-    if (sampler.piece)
-        munmap(sampler.piece, PIECE);
-    sampler.piece = piece;
-    sampler.used = 0;
-    return true;
-}
-
-/* Rows cross the borders of pieces. */
-static bool write_bytes(const void *from, size_t length)
-{
-    const uint8_t *bytes = from;
-    while (length > 0) {
-        if (sampler.used == PIECE && !map_piece())
-            return false;
-        const size_t part = length < PIECE - sampler.used ? length : PIECE - sampler.used;
-        memcpy(sampler.piece + sampler.used, bytes, part);
-        sampler.used += part;
-        bytes += part;
-        length -= part;
-    }
-    return true;
-}
 
 static bool write_head(const struct rw_buffer *names, uint32_t columns, struct rw_clock_offset offset)
 {
@@ -79,7 +48,8 @@ static bool write_head(const struct rw_buffer *names, uint32_t columns, struct r
         .names_bytes = (uint32_t)names->length,
     };
     memcpy(head.magic, RW_COUNTERS_MAGIC, sizeof head.magic);
-    return write_bytes(&head, sizeof head) && write_bytes(names->bytes, names->length);
+    return rw_piece_file_write(&sampler.file, &head, sizeof head)
+           && rw_piece_file_write(&sampler.file, names->bytes, names->length);
 }
 
 /* ---- the thread ---- */
@@ -92,7 +62,7 @@ static bool sample(void)
     const uint64_t after = rw_nanoseconds(CLOCK_MONOTONIC);
     const uint64_t middle = before + (after - before) / 2;
     sampler.row[0] = middle > sampler.begin_ns ? middle - sampler.begin_ns : 1;
-    return write_bytes(sampler.row, sampler.row_bytes);
+    return rw_piece_file_write(&sampler.file, sampler.row, sampler.row_bytes);
 }
 
 static void *run(void *unused)
@@ -134,8 +104,8 @@ static int begin(const char *folder, struct rw_clock_offset offset)
     sampler.begin_ns = rw_image->begin_ns;
     sampler.row = malloc(sampler.row_bytes);
     snprintf(name, sizeof name, "rank-%d.counters", rw_tracer.world_rank);
-    int error = sampler.row ? rw_spool_create(&sampler.file, folder, name) : ENOMEM;
-    if (error == 0 && !(map_piece() && write_head(&names, columns, offset)))
+    int error = sampler.row ? rw_piece_file_begin(&sampler.file, folder, name) : ENOMEM;
+    if (error == 0 && !write_head(&names, columns, offset))
         error = errno;
     if (error == 0)
         error = start_thread();
@@ -172,9 +142,7 @@ void rw_sampler_end(void)
     atomic_store(&sampler.ends, true);
     pthread_join(sampler.thread, NULL);
     sampler.running = false;
-    const size_t length = sampler.file.size - PIECE + sampler.used;
-    munmap(sampler.piece, PIECE);
-    rw_spool_cut(&sampler.file, length);
+    rw_piece_file_end(&sampler.file);
     free(sampler.row);
     rw_forget_counters();
 }
