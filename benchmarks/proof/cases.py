@@ -72,7 +72,6 @@ CASES = [
     one("farm", "one device", *traffic("farm", 30_000, 15, 20)),
     Case("two jobs", "one device", (traffic("groups", 60_000, 40), traffic("stencil", 30_000, 60)), 8),
     one("lammps", "one device", "lmp", "-in", "in.melt", "-log", "none", needs="lmp"),
-    one("hpcc", "one device", "hpcc", needs="hpcc"),
     one("transpose", "one device", "./transpose", "960", "15", needs="mpif90.openmpi"),
     one("stencil, two devices", "two devices", *traffic("stencil", 40_000, 20)),
     one("sparse, two devices", "two devices", *traffic("sparse", 100_000, 15)),

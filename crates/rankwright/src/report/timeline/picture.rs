@@ -106,18 +106,25 @@ fn device_rows(report: &TimelineReport) -> Vec<DeviceRow<'_>> {
 
 /// The time below the rows.
 fn axis(drawing: &mut Drawing, report: &TimelineReport, left: i32, top: i32) {
-    let bins = device_rows(report).first().map_or(COLUMNS, |row| row.bytes.len()) as i32;
-    for fifth in 0..=5 {
-        let at = bins * fifth / 5;
-        drawing.rectangle("axis", [left + at, top, 1, 5], None);
-        let time = format!("{:.3}", Seconds(report.bin_s * f64::from(at)));
-        drawing.text(
-            "small",
-            left + at - if fifth == 5 { width(&time, SMALL) } else { 0 },
-            top + 18,
-            &time,
-        );
+    let bins = device_rows(report).first().map_or(COLUMNS, |row| row.bytes.len());
+    let end = report.bin_s * bins as f64;
+    let step = round_step(end / 5.0);
+    for number in 0..=(end / step) as i32 {
+        let time = Seconds(f64::from(number) * step);
+        let at = left + (time.0 / report.bin_s) as i32;
+        drawing.rectangle("axis", [at, top, 1, 5], None);
+        drawing.text("small", at, top + 18, &time.to_string());
     }
+}
+
+/// The next larger of 1, 2 or 5 times a power of ten.
+fn round_step(least: f64) -> f64 {
+    if least <= 0.0 {
+        return 1.0;
+    }
+    let power = 10_f64.powf(least.log10().floor());
+    let factors = [1.0, 2.0, 5.0, 10.0];
+    factors.map(|factor| factor * power).into_iter().find(|step| *step >= least).unwrap_or(least)
 }
 
 /// Successive equal values above 0: begin, end, value.
@@ -131,4 +138,17 @@ fn runs(values: impl Iterator<Item = i32>) -> Vec<(i32, i32, i32)> {
         }
     }
     runs
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_of_the_axis_are_round() {
+        let steps = [0.214, 0.5, 1.0, 7.0, 2.1e-5].map(round_step);
+        for (step, expected) in steps.into_iter().zip([0.5, 0.5, 1.0, 10.0, 5e-5]) {
+            assert!((step / expected - 1.0).abs() < 1e-9, "{step} {expected}");
+        }
+    }
 }
