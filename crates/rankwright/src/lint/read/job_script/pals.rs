@@ -76,11 +76,10 @@ pub(super) fn read(
     };
     let depth = number(&["-d", "--depth"])?;
     let ranks = number(&["-n", "-np", "--np", "--pes"])?;
-    let machine = allocation.hosts.first().and_then(|it| line.source.machines.machine(&it.name));
     let per_host = number(if is_aprun { &["-N"] } else { &["--ppn", "-ppn"] })?;
-    let per_core =
-        machine.filter(|_| is_aprun).map(|it| (it.cores.len() / depth.unwrap_or(1)).max(1));
-    let per_host = per_host.or(per_core).or(ranks.filter(|_| allocation.hosts.len() == 1));
+    let per_host = per_host
+        .or_else(|| by_cores(line, allocation, depth).filter(|_| is_aprun))
+        .or(ranks.filter(|_| allocation.hosts.len() == 1));
     if per_host.is_none() && (is_aprun || !names_ranks) {
         let option = if is_aprun { "-N" } else { "--ppn" };
         let found = format!("{} without {option}", line.launch.launcher);
@@ -101,8 +100,7 @@ pub(super) fn read(
     if let Binding::Unknown(why) = &binding {
         reading.notes.push(format!("{PUS_UNKNOWN}: {why}"));
     }
-    let mut first = 0;
-    let mut checked = Checked::default();
+    let (mut first, mut checked) = (0, Checked::default());
     for (host, each) in allocation.hosts.iter().zip(of_host) {
         let machine = line.source.machines.machine(&host.name);
         let places = binding.places(machine, is_aprun, each.min(ranks - first));
@@ -115,6 +113,12 @@ pub(super) fn read(
         }
     }
     Ok(())
+}
+
+/// As many ranks as fit on the cores of a node: the default of aprun.
+fn by_cores(line: &LaunchLine<'_>, allocation: &Allocation, depth: Option<usize>) -> Option<usize> {
+    let machine = line.source.machines.machine(&allocation.hosts.first()?.name)?;
+    Some((machine.cores.len() / depth.unwrap_or(1)).max(1))
 }
 
 /// The machines that were checked, each with the most ranks: nodes that are alike are not told twice.

@@ -194,11 +194,8 @@ impl Shell {
                 Ok(Flow::Done(None))
             }
             "unset" => {
-                for name in rest[1..].iter().filter_map(|(word, _)| literal(word)) {
-                    self.variables.remove(name);
-                    self.arrays.remove(name);
-                    self.exported.remove(name);
-                }
+                let names = rest[1..].iter().filter_map(|(word, _)| literal(word));
+                names.for_each(|name| self.unset(name));
                 Ok(Flow::Done(Some(true)))
             }
             "let" => {
@@ -212,8 +209,7 @@ impl Shell {
                 let words: Vec<Word> = rest[1..].iter().map(|(word, _)| word.clone()).collect();
                 Ok(Flow::Done(Some(conditions::single(self, &words)?)))
             }
-            "true" | ":" => Ok(Flow::Done(Some(true))),
-            "false" => Ok(Flow::Done(Some(false))),
+            "true" | ":" | "false" => Ok(Flow::Done(Some(name != "false"))),
             "exit" => Ok(Flow::Exit),
             "read" => {
                 for name in rest[1..].iter().filter_map(|(word, _)| literal(word)) {
@@ -231,6 +227,12 @@ impl Shell {
             _ if in_pipe => Ok(Flow::Done(None)),
             _ => self.program(set, rest),
         }
+    }
+
+    fn unset(&mut self, name: &str) {
+        self.variables.remove(name);
+        self.arrays.remove(name);
+        self.exported.remove(name);
     }
 
     /// `export`, `declare` and the like.
@@ -344,21 +346,7 @@ impl Shell {
             return;
         }
         if let Some(words) = array {
-            let is_known = !adds || !matches!(self.variables.get(name), Some(Err(_)));
-            match self.expand_all(words) {
-                Ok(words) if words.iter().any(|word| word.starts_with('[')) => {
-                    self.forget(name, format!("the array {name}, whose elements have indices"));
-                }
-                Ok(words) if adds && is_known => {
-                    self.arrays.entry(name.to_owned()).or_default().extend(words);
-                }
-                Ok(_) if adds => {}
-                Ok(words) => {
-                    self.variables.remove(name);
-                    self.arrays.insert(name.to_owned(), words);
-                }
-                Err(why) => self.forget(name, why),
-            }
+            self.assign_array(name, words, adds);
             return;
         }
         let mut value = self.joined(&value);
@@ -389,6 +377,25 @@ impl Shell {
             }),
         };
         self.variables.insert(name.to_owned(), value);
+    }
+
+    /// `NAME=(..)` or `NAME+=(..)`.
+    fn assign_array(&mut self, name: &str, words: &[Word], adds: bool) {
+        let is_known = !adds || !matches!(self.variables.get(name), Some(Err(_)));
+        match self.expand_all(words) {
+            Ok(words) if words.iter().any(|word| word.starts_with('[')) => {
+                self.forget(name, format!("the array {name}, whose elements have indices"));
+            }
+            Ok(words) if adds && is_known => {
+                self.arrays.entry(name.to_owned()).or_default().extend(words);
+            }
+            Ok(_) if adds => {}
+            Ok(words) => {
+                self.variables.remove(name);
+                self.arrays.insert(name.to_owned(), words);
+            }
+            Err(why) => self.forget(name, why),
+        }
     }
 }
 
