@@ -2,9 +2,10 @@
 //! Checked with LogGOPSim of 2025.
 //!
 //! Time outside MPI is a `calc` in nanoseconds; collective operations are messages, as in a replay with each
-//! rank on a node of its own. An operation that continues before its message is complete is followed by one that needs only its begin
-//! (`irequires`), any other by one that needs its end (`requires`). LogGOPSim charges its G for one
-//! byte less than the length, so a message without bytes gets one.
+//! rank on a node of its own. An operation that continues before its message is complete is followed by one
+//! that needs only its begin (`irequires`), any other by one that needs its end (`requires`). The phases of
+//! a nonblocking collective operation need each other. LogGOPSim charges its G for one byte less than the
+//! length, so a message without bytes gets one.
 //!
 //! [LogGOPSim]: https://github.com/spcl/LogGOPSim
 
@@ -41,11 +42,11 @@ pub fn export(recording: &Recording, path: &Path) -> Result<Exported, ExportErro
         writeln!(file, "num_ranks {}", recording.ranks())?;
         for rank in (0..recording.ranks()).map(Rank) {
             writeln!(file, "\nrank {rank} {{")?;
-            let mut writer =
-                Writer { tags: &tags, file: &mut file, after: Vec::new(), calculated: 0 };
+            let mut writer = Writer::new(&tags, &mut file);
             let error = match Steps::new(recording, &matching, rank, |_| false) {
                 Ok(steps) => {
-                    let mut steps = steps.with_library(&library, matching.groups());
+                    let steps = steps.with_library(&library, matching.groups());
+                    let mut steps = steps.in_background();
                     let error = writer.write_rank(&mut steps)?.err();
                     for (what, count) in steps.left_out() {
                         *exported.left_out.entry(what).or_default() += count;
@@ -77,6 +78,8 @@ enum Operation {
     Calc(u64),
     /// The number of a message.
     Message(u64),
+    /// The number of a message of a nonblocking collective operation.
+    Background(u64),
 }
 
 /// What an operation waits for.
@@ -91,6 +94,7 @@ impl fmt::Display for Operation {
         match self {
             Self::Calc(number) => write!(f, "c{number}"),
             Self::Message(number) => write!(f, "m{number}"),
+            Self::Background(number) => write!(f, "b{number}"),
         }
     }
 }
@@ -103,9 +107,18 @@ struct Writer<'a, W> {
     after: Vec<Needs>,
     /// Number of computations so far.
     calculated: u64,
+    /// The last messages of nonblocking collective operations, by their number.
+    background: BTreeMap<u64, Vec<Operation>>,
+    /// Number of messages of these so far.
+    in_background: u64,
 }
 
-impl<W: Write> Writer<'_, W> {
+impl<'a, W: Write> Writer<'a, W> {
+    fn new(tags: &'a Tags, file: W) -> Self {
+        let background = BTreeMap::new();
+        Self { tags, file, after: Vec::new(), calculated: 0, background, in_background: 0 }
+    }
+
     /// Outer error: writing failed. Inner error: the events are invalid.
     fn write_rank(&mut self, steps: &mut Steps) -> io::Result<Result<(), InputError>> {
         // Below one nanosecond, carried over.
@@ -122,12 +135,16 @@ impl<W: Write> Writer<'_, W> {
                 }
                 Ok(Step::Exchange(exchange)) => self.exchange(exchange)?,
                 Ok(Step::Wait(count)) => {
-                    let awaited = steps.awaited(count);
-                    let ends = awaited.map(|exchange| Operation::Message(exchange.number));
-                    self.after.extend(ends.map(Needs::End));
+                    for Exchange { number, .. } in steps.awaited(count) {
+                        match self.background.remove(&number) {
+                            Some(last) => self.after.extend(last.into_iter().map(Needs::End)),
+                            None => self.after.push(Needs::End(Operation::Message(number))),
+                        }
+                    }
                 }
-                // Collective operations have been expanded to messages that start with the call.
-                Ok(Step::Collective(_) | Step::Begin(_)) => {}
+                Ok(Step::Begin(number)) => self.begin(number, steps)?,
+                // Blocking operations have been expanded to messages.
+                Ok(Step::Collective(_)) => {}
             }
         }
         Ok(Ok(()))
@@ -141,13 +158,43 @@ impl<W: Write> Writer<'_, W> {
     }
 
     fn exchange(&mut self, exchange: Exchange) -> io::Result<()> {
-        let Exchange { number, sends, peer, blocking, .. } = exchange;
-        let operation = Operation::Message(number);
-        let (name, preposition) = if sends { ("send", "to") } else { ("recv", "from") };
-        let (bytes, tag) = (exchange.bytes.max(1), self.tags.tag(exchange.channel));
-        writeln!(self.file, "{operation}: {name} {bytes}b {preposition} {peer} tag {tag}")?;
-        let needs = if blocking { Needs::End(operation) } else { Needs::Begin(operation) };
+        let operation = Operation::Message(exchange.number);
+        self.message(operation, &exchange)?;
+        let blocks = exchange.blocking;
+        let needs = if blocks { Needs::End(operation) } else { Needs::Begin(operation) };
         self.follow(operation, needs)
+    }
+
+    /// Writes a nonblocking collective operation: the first phase begins with the call, each other one
+    /// when the one before is over, whatever the rank does.
+    fn begin(&mut self, number: u64, steps: &mut Steps) -> io::Result<()> {
+        let (mut phase, mut last) = (Vec::new(), Vec::new());
+        while steps.next_of(number, &mut phase) {
+            let begun: Vec<Operation> =
+                (self.in_background..).map(Operation::Background).take(phase.len()).collect();
+            for (operation, exchange) in begun.iter().zip(&phase) {
+                self.in_background += 1;
+                self.message(*operation, exchange)?;
+                if last.is_empty() {
+                    self.follow(*operation, Needs::Begin(*operation))?;
+                }
+                for earlier in &last {
+                    writeln!(self.file, "{operation} requires {earlier}")?;
+                }
+            }
+            if !begun.is_empty() {
+                last = begun;
+            }
+        }
+        self.background.insert(number, last);
+        Ok(())
+    }
+
+    fn message(&mut self, operation: Operation, exchange: &Exchange) -> io::Result<()> {
+        let Exchange { sends, peer, .. } = exchange;
+        let (name, preposition) = if *sends { ("send", "to") } else { ("recv", "from") };
+        let (bytes, tag) = (exchange.bytes.max(1), self.tags.tag(exchange.channel));
+        writeln!(self.file, "{operation}: {name} {bytes}b {preposition} {peer} tag {tag}")
     }
 
     /// Writes what an operation waits for; the next one waits for `next`.
@@ -236,5 +283,30 @@ m2 requires c1
         let senders = text.split("\nrank ").filter(|rank| rank.contains(": send 64b"));
         assert!(senders.count() > 1, "{text}");
         assert_eq!(text.matches(": send 64b").count(), 4, "{text}");
+    }
+
+    #[test]
+    fn phases_of_a_nonblocking_operation_need_each_other_and_not_the_rank() {
+        let folder = tempfile::tempdir().unwrap();
+        let profile = write_profile(folder.path(), 5);
+        let rank = |number: u64| {
+            let bytes = if number == 0 { 64 } else { 0 };
+            Payload::new(5)
+                .event(9, &[1, 1, WORLD, 3, bytes])
+                .event(12, &[4])
+                .event(6, &[0, 1, 1, 0])
+        };
+        let ranks: Vec<Payload> = (0..5).map(rank).collect();
+        store::add(&profile, &write_files(folder.path(), &ranks)).unwrap();
+        let path = folder.path().join("run.goal");
+        export(&Recording::open(&profile).unwrap(), &path).unwrap();
+        let text = fs::read_to_string(path).unwrap();
+        let passes_on = |rank: &&str| rank.contains("b0: recv") && rank.contains("b1: send");
+        let inner: Vec<&str> = text.split("\nrank ").filter(passes_on).collect();
+        assert!(!inner.is_empty(), "{text}");
+        for rank in inner {
+            assert!(rank.contains("b1 requires b0\n"), "{rank}");
+            assert!(rank.contains("c1 irequires b0\n"), "{rank}");
+        }
     }
 }
