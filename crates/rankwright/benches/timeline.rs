@@ -26,7 +26,7 @@ fn main() {
         let mut occupation = Occupation::default();
         let forwards = best(|| occupation = Occupation::of_sends(&sends, &curve, None));
         let backwards = best(|| {
-            Occupation::of_receives(&sends, &curve, None);
+            std::hint::black_box(Occupation::of_receives(&sends, &curve, None));
         });
         let (busy, several) = (occupation.busy_time(), occupation.overlap_time());
         let span = sends.last().map_or(1.0, |last| last.time).max(busy);

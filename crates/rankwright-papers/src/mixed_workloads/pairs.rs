@@ -18,12 +18,9 @@ pub(super) fn rows() -> anyhow::Result<Vec<Row>> {
     let predicted = Slowdowns::from_pressures(&half, &times.map(device_use));
     let fitted = Slowdowns::from_pressures(&half, &printed.pressures(&half));
     let mut rows = Vec::new();
-    for background in 0..NAMES.len() {
-        for measured in 0..NAMES.len() {
-            let what = format!(
-                "{} beside {} (our prediction from Table II)",
-                NAMES[measured], NAMES[background]
-            );
+    for (background, other) in NAMES.iter().enumerate() {
+        for (measured, name) in NAMES.iter().enumerate() {
+            let what = format!("{name} beside {other} (our prediction from Table II)");
             let (paper, ours) =
                 (printed.percent(background, measured), predicted.percent(background, measured));
             let row = Row::new("Table III", what, ours, "%").beside(paper);

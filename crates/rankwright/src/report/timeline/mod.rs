@@ -356,20 +356,8 @@ fn lines(report: &TimelineReport) -> Vec<(&'static str, String)> {
             ),
         ));
     }
-    let sending: f64 = measures.by_senders.iter().sum();
-    if sending > 0.0 {
-        let most = measures.by_senders.len().min(5);
-        let named = (1..most).filter(|senders| measures.by_senders[*senders] > 0.0);
-        let mut at_once: Vec<String> = named
-            .map(|senders| {
-                format!("{senders}: {}", percent(measures.by_senders[senders] / sending))
-            })
-            .collect();
-        let more: f64 = measures.by_senders.iter().skip(most).sum();
-        if more > 0.0 {
-            at_once.push(format!("more: {}", percent(more / sending)));
-        }
-        lines.push(("senders at once", at_once.join(", ")));
+    if let Some(senders) = senders_at_once(&measures.by_senders) {
+        lines.push(("senders at once", senders));
     }
     let phases = &measures.phases;
     if phases.count > 1 {
@@ -394,6 +382,21 @@ fn lines(report: &TimelineReport) -> Vec<(&'static str, String)> {
     lines.push(("bandwidth", bandwidth(report)));
     lines.push(("times", times(report.times_from).to_owned()));
     lines
+}
+
+/// The share of the sending time by the number of senders (the index); `None` if nobody sends.
+fn senders_at_once(by_senders: &[f64]) -> Option<String> {
+    let sending: f64 = by_senders.iter().sum();
+    let share = |time: f64| format!("{:.1} %", 100.0 * time / sending);
+    let most = by_senders.len().min(5);
+    let named = (1..most).filter(|senders| by_senders[*senders] > 0.0);
+    let mut at_once: Vec<String> =
+        named.map(|senders| format!("{senders}: {}", share(by_senders[senders]))).collect();
+    let more: f64 = by_senders.iter().skip(most).sum();
+    if more > 0.0 {
+        at_once.push(format!("more: {}", share(more)));
+    }
+    (sending > 0.0).then(|| at_once.join(", "))
 }
 
 fn bandwidth(report: &TimelineReport) -> String {

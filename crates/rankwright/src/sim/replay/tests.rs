@@ -115,7 +115,7 @@ fn nonblocking_operations_complete_in_any_order() {
     // Two barriers; even ranks wait for the first one first.
     let rank = |rank: u64| {
         let begun = Payload::new(6).event(9, &[0, 1, WORLD, 0, 0]).event(9, &[0, 1, WORLD, 0, 0]);
-        let (first, second) = if rank % 2 == 0 { (1 << 3, 0) } else { (0, 1 << 3) };
+        let (first, second) = if rank.is_multiple_of(2) { (1 << 3, 0) } else { (0, 1 << 3) };
         begun.event(6, &[0, 1, 1, first]).event(6, &[0, 1, 1, second])
     };
     let payloads: Vec<Payload> = (0..6).map(rank).collect();
