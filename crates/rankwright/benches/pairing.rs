@@ -10,7 +10,7 @@ use std::time::Instant;
 use rankwright::pairing::{JobFacts, JobSet, Objective, PairOptions, Slowdowns, pair};
 use rankwright::random::Generator;
 
-const REPETITIONS: usize = 5;
+const REPETITIONS: usize = 3;
 
 /// Jobs that reach from 60 to 100 % on half of the cores, with pressures from 0 to 1.2.
 fn jobs(count: usize, seed: u64) -> JobSet {
@@ -35,7 +35,7 @@ fn jobs(count: usize, seed: u64) -> JobSet {
 fn main() {
     println!("| jobs | per node | objective | cost | all alone | random mean | seconds |");
     println!("|---|---|---|---|---|---|---|");
-    for (count, per_node) in [(40, 2), (40, 4), (200, 2), (200, 4), (1000, 2)] {
+    for (count, per_node) in [(40, 2), (40, 4), (200, 2), (200, 4)] {
         for (name, objective) in Objective::ALL {
             if count > 40 && !matches!(objective, Objective::Sum | Objective::Makespan) {
                 continue;
@@ -45,7 +45,7 @@ fn main() {
             let options = PairOptions { objective, per_node, ..PairOptions::default() };
             let mut best = f64::INFINITY;
             let mut pairing = pair(&jobs, &options);
-            for _ in 0..if count > 200 { 1 } else { REPETITIONS } {
+            for _ in 0..REPETITIONS {
                 let begin = Instant::now();
                 pairing = pair(&jobs, &options);
                 best = best.min(begin.elapsed().as_secs_f64());

@@ -15,7 +15,7 @@ pub enum Compatibility {
     Compatible,
 }
 
-/// Less than this to gain on average, in percent of the run time, is little.
+/// Less than this to gain or to lose on average, in percent of the run time, is little.
 const LITTLE: f64 = 2.5;
 
 /// Jobs that reach less than this share of what can be gained hinder each other.
@@ -27,7 +27,8 @@ impl Compatibility {
     pub(super) fn of_group(jobs: &JobSet, group: &[usize]) -> Self {
         let possible: f64 = group.iter().map(|job| 100.0 - jobs.half(*job)).sum();
         let gained: f64 = group.iter().map(|job| 100.0 - jobs.percent_in(*job, group)).sum();
-        if possible < LITTLE * group.len() as f64 {
+        let little = LITTLE * group.len() as f64;
+        if possible < little && gained > -little {
             Self::DualInfrequent
         } else if gained < HINDERED * possible {
             Self::DualIntensive

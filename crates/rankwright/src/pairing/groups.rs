@@ -47,10 +47,10 @@ pub(super) fn repeated_matching(jobs: &JobSet, options: &PairOptions) -> Vec<Vec
 }
 
 /// The most groups that are evaluated: the search ends by work and not by the clock.
-const EVALUATIONS: u64 = 4_000_000;
+const EVALUATIONS: u64 = 500_000;
 
 /// Attempts to leave a local optimum by random swaps.
-const ESCAPES: usize = 400;
+const ESCAPES: usize = 100;
 
 /// Swaps of one attempt.
 const KICKS: usize = 3;

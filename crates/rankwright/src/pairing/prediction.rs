@@ -121,16 +121,16 @@ impl Prediction {
         Slowdowns::new(self.alone.len(), self.beside.iter().map(|cell| cell.mean).collect())
     }
 
-    /// What is known of the jobs: their run times on whole nodes and on half of the cores.
+    /// What is known of the jobs: their run times on whole nodes and on half of the cores. Their shares
+    /// are equal, as in the replays.
     #[must_use]
-    pub fn facts(&self, names: &[String], ranks: &[usize]) -> Vec<JobFacts> {
-        let facts = |((name, ranks), alone): ((&String, &usize), &Alone)| JobFacts {
+    pub fn facts(&self, names: &[String]) -> Vec<JobFacts> {
+        let facts = |(name, alone): (&String, &Alone)| JobFacts {
             seconds: Some(alone.full.0),
             half: Some(percent(alone.half.0, alone.full)),
-            ranks: u32::try_from(*ranks).unwrap_or(u32::MAX),
             ..JobFacts::named(name)
         };
-        names.iter().zip(ranks).zip(&self.alone).map(facts).collect()
+        names.iter().zip(&self.alone).map(facts).collect()
     }
 
     /// The prediction if each rank also uses this much memory bandwidth while it computes: computing takes

@@ -114,6 +114,10 @@ fn the_papers_classes_have_names() {
         Compatibility::DualIntensive
     );
     assert_eq!(class(0, 5), Compatibility::DualInfrequent);
+    // They gain nothing on half of the cores, but lose much beside each other.
+    let facts = ["a", "b"].map(|name| JobFacts { half: Some(99.0), ..JobFacts::named(name) });
+    let busy = JobSet::new(facts.to_vec(), Slowdowns::new(2, vec![160.0; 4]));
+    assert_eq!(Compatibility::of_group(&busy, &[0, 1]), Compatibility::DualIntensive);
 }
 
 #[test]

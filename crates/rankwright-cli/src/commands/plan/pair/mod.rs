@@ -68,7 +68,7 @@ pub(crate) struct Pair {
 }
 
 /// A matching of more takes minutes.
-const MOST_JOBS: usize = 1000;
+const MOST_JOBS: usize = 500;
 
 fn parse_tolerance(text: &str) -> Result<f64, String> {
     let number = text.strip_suffix('%').unwrap_or(text).trim().parse().ok();

@@ -74,8 +74,7 @@ pub(super) struct Predicted {
 
 impl Predicted {
     pub(super) fn known(&self) -> (Vec<JobFacts>, Slowdowns) {
-        let ranks: Vec<usize> = self.jobs.iter().map(|job| job.ranks as usize).collect();
-        (self.prediction.facts(&self.names, &ranks), self.prediction.slowdowns())
+        (self.prediction.facts(&self.names), self.prediction.slowdowns())
     }
 
     /// The shape of a job under its name here.
