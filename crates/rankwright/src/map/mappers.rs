@@ -4,6 +4,7 @@ use super::options::{OptionEntry, Options, SEED, WEIGHTS};
 #[cfg(feature = "scotch")]
 use super::strategies::drb::Drb;
 use super::strategies::job_spreading::{mapping_2012, mapping_2013};
+use super::strategies::mixed_workloads::{self, MixedWorkloads};
 #[cfg(feature = "scotch")]
 use super::strategies::process_placement::placed::{Inside, Placed};
 use super::strategies::process_placement::round_robin::RoundRobin;
@@ -130,6 +131,36 @@ pub const MAPPERS: &[MapperEntry] = &[
         binds: true,
         largest_at_start: None,
         make: Make::Choice(auto::check),
+    },
+    MapperEntry {
+        name: "exclusive-full",
+        summary: "each job on nodes of its own, on all their cores",
+        source: "Koop, Luo and Panda 2009, section VI.B",
+        options: &[],
+        role: Role::Historic,
+        binds: true,
+        largest_at_start: None,
+        make: Make::Mapper(|_| Ok(Box::new(MixedWorkloads::ExclusiveFull))),
+    },
+    MapperEntry {
+        name: "exclusive-half",
+        summary: "each job on nodes of its own, on half of their cores",
+        source: "Koop, Luo and Panda 2009, section VI.B",
+        options: &[],
+        role: Role::Historic,
+        binds: true,
+        largest_at_start: None,
+        make: Make::Mapper(|_| Ok(Box::new(MixedWorkloads::ExclusiveHalf))),
+    },
+    MapperEntry {
+        name: "shared",
+        summary: "jobs side by side on the same nodes, each on its share of their cores",
+        source: "Koop, Luo and Panda 2009, section VI.B",
+        options: mixed_workloads::OPTIONS,
+        role: Role::Historic,
+        binds: true,
+        largest_at_start: None,
+        make: Make::Mapper(|options| Ok(Box::new(MixedWorkloads::shared(options)?))),
     },
     MapperEntry {
         name: "round-robin",

@@ -10,6 +10,7 @@
 //! | `job_spreading/` | `mapping-2012`, `mapping-2013` | contention, by rules |
 //! | `contention/` | `contention` | predicted waiting and finish |
 //! | `auto` | `auto` | takes the best candidate of the others |
+//! | `mixed_workloads` | `exclusive-full`, `exclusive-half`, `shared` | nothing |
 //! | `process_placement/` | `round-robin`, `regroup`, `placed`, .. | policies of a paper, for comparison |
 
 pub(super) mod auto;
@@ -20,6 +21,7 @@ pub(super) mod cyclic;
 pub(super) mod drb;
 pub(super) mod job_spreading;
 pub(super) mod kway;
+pub(super) mod mixed_workloads;
 pub(super) mod multisection;
 pub(super) mod process_placement;
 pub(super) mod random;
