@@ -155,3 +155,39 @@ fn memory_counts_where_jobs_share_one() {
     // On memories of their own jobs disturb each other no more than themselves.
     assert!(percent(&cluster, "100GB/s") < 101.0);
 }
+
+#[test]
+fn place_keeps_jobs_together_or_apart() {
+    let folder = tempfile::tempdir().unwrap();
+    let (cluster, output) = (cluster(folder.path()), folder.path().join("p.json"));
+    let path = output.display().to_string();
+    let (a, b) = (exchange("20"), exchange("30"));
+    let place = |mode: &[&str]| {
+        let arguments = ["place", &a, &b, "--on", &cluster, "-o", &path, "-q", "--effort", "fast"];
+        rankwright(&[&arguments[..], mode].concat()).output().unwrap()
+    };
+    // By job: its nodes, and the cores that it has of the first of them.
+    let placed = |mode: &[&str]| {
+        let done = place(mode);
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+        let file: Value = serde_json::from_str(&fs::read_to_string(&output).unwrap()).unwrap();
+        let jobs = file["jobs"].as_array().unwrap().clone();
+        let nodes = |job: &Value| {
+            let ranks = job["ranks"].as_array().unwrap();
+            let nodes: std::collections::BTreeSet<&str> =
+                ranks.iter().map(|rank| rank["node"].as_str().unwrap()).collect();
+            format!("{} from {}", nodes.len(), nodes.first().unwrap())
+        };
+        jobs.iter().map(nodes).collect::<Vec<_>>()
+    };
+    assert_eq!(placed(&["--share", "exclusive-full"]), ["4 from n0", "4 from n4"]);
+    assert_eq!(placed(&["--share", "shared:apart"]), ["8 from n0", "8 from n0"]);
+    let half = place(&["--share", "exclusive-half"]);
+    assert_eq!(half.status.code(), Some(4), "{}", String::from_utf8_lossy(&half.stderr));
+    assert!(String::from_utf8_lossy(&half.stderr).contains("too few nodes"));
+    // Both are candidates where nothing is said.
+    let done = place(&["--format", "json"]);
+    let found: Value = serde_json::from_slice(&done.stdout).unwrap();
+    let names = found["strategies"].to_string();
+    assert!(names.contains("exclusive-full") && names.contains("shared"), "{names}");
+}

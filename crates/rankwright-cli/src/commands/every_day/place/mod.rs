@@ -2,6 +2,7 @@
 
 mod files;
 mod populations;
+mod sharing;
 
 use std::process::ExitCode;
 
@@ -15,6 +16,7 @@ use rankwright::traffic::Workload;
 
 use files::FileOptions;
 use populations::PopulationOptions;
+use sharing::{Mode, together_and_apart};
 
 use crate::host::batch_job::TaskShares;
 use crate::options::{
@@ -40,6 +42,11 @@ pub(crate) struct Place {
     /// Strategies to try, separated by commas, like blocked,drb:seed=3 [default: all]
     #[arg(long, value_name = "LIST")]
     strategies: Option<String>,
+    /// How jobs share nodes: exclusive-full, exclusive-half (half of the cores of twice as many nodes),
+    /// shared, shared:K (K jobs per node), shared:apart (on sockets of their own) [default: of several
+    /// jobs whichever is best]
+    #[arg(long, value_name = "MODE", conflicts_with = "strategies")]
+    share: Option<Mode>,
     #[command(flatten)]
     rank_size: RankSize,
     #[command(flatten)]
@@ -96,6 +103,7 @@ impl Place {
         devices::require_devices(&whole, &self.selection.nics())?;
         let workload = self.workload(verbosity)?;
         steadiness::warn(&workload, verbosity);
+        strategies = self.with_modes(strategies, workload.jobs.len())?;
         let launcher = self.files.launcher(&workload);
         let ranks = workload.rank_count();
         let of_programs = self.programs.granularity(line.as_ref(), ranks, &self.rank_size)?;
@@ -111,11 +119,12 @@ impl Place {
             best = self.best_of(&counts, job, &strategies, verbosity)?;
             run_time = None;
         } else {
-            let named = self.strategies.is_some();
+            let named = self.strategies.is_some() || self.share.is_some();
             let default = LauncherDefault::add(&mut strategies, launcher, ranks, named)?;
             let job = (&cluster, &workload, &granularity);
             (best, run_time) = self.best(job, &strategies, &default, verbosity)?;
         }
+        self.share.map_or(Ok(()), |mode| mode.check(&cluster, &best.placement))?;
         let mut file =
             devices::placement_file(&self.selection, &cluster, &workload, &best, verbosity)?;
         file.cluster.digest = digest(&whole);
@@ -131,6 +140,18 @@ impl Place {
         self.files.write(file, (&strategy, launcher), line.as_ref(), verbosity)?;
         accuracy::quote(&cluster_digest, verbosity);
         Ok(ExitCode::SUCCESS)
+    }
+
+    /// The strategies for this number of jobs: that of --share alone; for several jobs also those that
+    /// keep them together or apart.
+    fn with_modes(&self, mut usual: Vec<Strategy>, jobs: usize) -> anyhow::Result<Vec<Strategy>> {
+        if let Some(mode) = self.share {
+            return Ok(vec![mode.strategy()?]);
+        }
+        if jobs > 1 && self.strategies.is_none() {
+            usual.extend(together_and_apart()?);
+        }
+        Ok(usual)
     }
 
     /// What each rank gets: by the options; else, in a batch job, as it has tasks.
