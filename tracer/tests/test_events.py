@@ -1,6 +1,7 @@
 """RANKWRIGHT_TRACE_OPTIONS=events: the calls in their order, compared with the totals of the same run."""
 
 import collections
+import struct
 import subprocess
 import unittest
 
@@ -242,6 +243,65 @@ class Runs(Check):
             result = mpirun("openmpi", 2, program, environment=environment)
             self.assertEqual(result.code, 0)
             self.assertEqual(result.errors.count("no events: they need a spool folder"), 1)
+
+
+class Network(unittest.TestCase):
+    """The options transport and counters: what goes over TCP connections, and what network devices count."""
+
+    CONNECTION, RECEIVED = 2**32 - 1, 2**31
+
+    def transport(self, path):
+        """The two ends of each connection of a rank, and the bytes (sent, received) on each."""
+        data = path.read_bytes()
+        self.assertEqual(data[:8], b"RWTRANS\n")
+        at, ends, totals, last = struct.unpack_from("I", data, 12)[0], [], [], 0
+        while at + 16 <= len(data):
+            time, connection, size = struct.unpack_from("QII", data, at)
+            at += 16
+            if time == 0:
+                break
+            if size == self.CONNECTION:
+                self.assertEqual(connection, len(ends))
+                own_port, other_port, own, other = struct.unpack_from("II16s16s", data, at)
+                ends.append(((own, own_port), (other, other_port)))
+                totals.append([0, 0])
+                at += 48
+                continue
+            received = bool(connection & self.RECEIVED)
+            totals[connection & ~self.RECEIVED][received] += size
+            last = max(last, time)
+        self.assertLess(last, 60e9)
+        return dict(zip(ends, totals))
+
+    def test_both_ends_of_connections_tell_the_same_bytes(self):
+        program = c_program("openmpi", "examples/heat2d.c")
+        options = ["--mca", "btl", "self,tcp"]
+        with new_folder() as folder:
+            spool = folder / "spool"
+            environment = {**variables("openmpi", folder / "trace.rwt"), "RANKWRIGHT_TRACE_SPOOL": spool,
+                           "RANKWRIGHT_TRACE_OPTIONS": "events,transport,counters"}
+            result = mpirun("openmpi", 2, program, "--iterations", 50, "--cells", 64, "--fields", 8, environment=environment, options=options)
+            self.assertEqual((result.code, result.errors), (0, ""))
+            events = [dump_events.Events(spool / f"rank-{rank}.events") for rank in range(2)]
+            ranks = [self.transport(spool / f"rank-{rank}.transport") for rank in range(2)]
+            counters = (spool / "rank-0.counters").read_bytes()
+            self.assertFalse((spool / "rank-1.counters").exists(), "one rank of a node reads")
+        for here, there in ((0, 1), (1, 0)):
+            between = [(total, ranks[there][other, own]) for (own, other), total in ranks[here].items()
+                       if (other, own) in ranks[there]]
+            self.assertTrue(between)
+            for (out, into), (other_out, other_in) in between:
+                self.assertEqual((out, into), (other_in, other_out))
+            traced = sent(events)[here, there][1]
+            passed = sum(total[0] for total, _ in between)
+            self.assertTrue(traced < passed < 1.1 * traced + 100000, f"{passed} for {traced}")
+        columns, names_bytes = struct.unpack_from("II", counters, 72)
+        names = counters[80:80 + names_bytes].split(b"\0")[:columns]
+        self.assertTrue(all(name.split(b"/")[0] in (b"net", b"infiniband", b"cxi") for name in names), names)
+        self.assertEqual(columns, len(names))
+        times = [row[0] for row in struct.iter_unpack(f"{columns + 1}Q", counters[80 + names_bytes:])]
+        self.assertEqual(times, sorted(set(times)))
+        self.assertGreater(len(times), 1)
 
 
 if __name__ == "__main__":

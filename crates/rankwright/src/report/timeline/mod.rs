@@ -3,14 +3,15 @@
 mod perfetto;
 mod picture;
 mod text;
+mod words;
 
 use serde::Serialize;
 
 use crate::timeline::{
-    Bins, Counted, Device, Efficiency, LARGE, Measures, Steadiness, Timeline, measures_of_counters,
+    Bins, Counted, Device, Efficiency, Measures, Steadiness, Timeline, measures_of_counters,
 };
 use crate::traffic::read::counter_series::NodeSeries;
-use crate::units::{Bytes, Seconds, counted};
+use crate::units::Seconds;
 
 pub use perfetto::perfetto;
 pub use picture::timeline_picture;
@@ -175,7 +176,7 @@ impl TimelineReport {
     ) -> Self {
         let bins = bins_to_last_send(timeline, bin);
         Self {
-            answer: answer(timeline),
+            answer: words::answer(timeline),
             times_from,
             bandwidth_from,
             span_s: timeline.span,
@@ -297,128 +298,4 @@ fn busy_ranks(timeline: &Timeline, bins: &Bins) -> Vec<Vec<f64>> {
         busy.values
     };
     timeline.ranks.iter().map(shares).collect()
-}
-
-/// The answer in a sentence.
-fn answer(timeline: &Timeline) -> String {
-    let Measures { used, overlap, by_senders, messages, .. } = &timeline.measures;
-    if *messages == 0 {
-        return "The network is not used: no message goes from node to node.".to_owned();
-    }
-    let sending: f64 = by_senders.iter().sum();
-    let weighted = by_senders.iter().enumerate().map(|(senders, time)| senders as f64 * time);
-    let mean = weighted.sum::<f64>() / sending.max(f64::MIN_POSITIVE);
-    let steady = match timeline.steadiness {
-        Some(steadiness) if steadiness.is_steady() => "the traffic is steady".to_owned(),
-        Some(steadiness) => {
-            let why = match (steadiness.has_level(), steadiness.partners_change) {
-                (true, change) => format!("{:.0} % of it goes elsewhere later", 100.0 * change),
-                (false, _) => "its amount changes during the run".to_owned(),
-            };
-            format!("the traffic is not steady: {why}")
-        }
-        None => "it carries no bytes".to_owned(),
-    };
-    format!(
-        "The network is used {:.1} % of the time, by {mean:.1} processes of a node at once \
-         (several at once: {:.0} % of it); {steady}.",
-        100.0 * used,
-        100.0 * overlap
-    )
-}
-
-/// What the numbers say, line by line: name and text.
-fn lines(report: &TimelineReport) -> Vec<(&'static str, String)> {
-    let measures = &report.measures;
-    let percent = |share: f64| format!("{:.1} %", 100.0 * share);
-    let what = match report.times_from {
-        TimesFrom::Device => "counted out of the nodes".to_owned(),
-        TimesFrom::Mpi | TimesFrom::Transport => {
-            let messages = usize::try_from(measures.messages).unwrap_or(usize::MAX);
-            format!("in {} between nodes", counted(messages, "message"))
-        }
-    };
-    let (span, bytes) = (Seconds(report.span_s), Bytes(measures.bytes));
-    let ranks = counted(report.ranks, "rank");
-    let mut lines = vec![("run", format!("{span:.3}, {ranks}, {bytes:.1} {what}"))];
-    lines.push((
-        "devices",
-        format!("send {} of the time on average", percent(measures.utilisation)),
-    ));
-    if measures.messages > 0 {
-        lines.push((
-            "large messages",
-            format!(
-                "{} of the messages, {} of the bytes ({} or more)",
-                percent(measures.large_messages),
-                percent(measures.large_bytes),
-                Bytes(LARGE)
-            ),
-        ));
-    }
-    if let Some(senders) = senders_at_once(&measures.by_senders) {
-        lines.push(("senders at once", senders));
-    }
-    let phases = &measures.phases;
-    if phases.count > 1 {
-        let text = format!(
-            "{}, {:.3} long, every {:.3} (coefficient of variation {:.2})",
-            phases.count,
-            Seconds(phases.length_s),
-            Seconds(phases.period_s),
-            phases.period_cv
-        );
-        lines.push(("phases", text));
-    }
-    if let Some(steadiness) = report.steadiness {
-        let text = format!(
-            "KPSS {:.2} (steady below 0.46), quarters differ by {}, partners by {}",
-            steadiness.kpss,
-            percent(steadiness.quarters_differ),
-            percent(steadiness.partners_change)
-        );
-        lines.push(("steadiness", text));
-    }
-    lines.push(("bandwidth", bandwidth(report)));
-    lines.push(("times", times(report.times_from).to_owned()));
-    lines
-}
-
-/// The share of the sending time by the number of senders (the index); `None` if nobody sends.
-fn senders_at_once(by_senders: &[f64]) -> Option<String> {
-    let sending: f64 = by_senders.iter().sum();
-    let share = |time: f64| format!("{:.1} %", 100.0 * time / sending);
-    let most = by_senders.len().min(5);
-    let named = (1..most).filter(|senders| by_senders[*senders] > 0.0);
-    let mut at_once: Vec<String> =
-        named.map(|senders| format!("{senders}: {}", share(by_senders[senders]))).collect();
-    let more: f64 = by_senders.iter().skip(most).sum();
-    if more > 0.0 {
-        at_once.push(format!("more: {}", share(more)));
-    }
-    (sending > 0.0).then(|| at_once.join(", "))
-}
-
-fn bandwidth(report: &TimelineReport) -> String {
-    match report.bandwidth_from {
-        BandwidthFrom::Curve => "by the number of senders, as calibrated".to_owned(),
-        BandwidthFrom::Device => {
-            "that of the device for any number of senders; `rankwright calibrate` measures it by \
-             their number"
-                .to_owned()
-        }
-        BandwidthFrom::Given => "as given, for any number of senders".to_owned(),
-        BandwidthFrom::Counted => "the highest rate that was counted".to_owned(),
-        BandwidthFrom::Assumed => {
-            "assumed; name the cluster with --on, or give --bandwidth".to_owned()
-        }
-    }
-}
-
-fn times(from: TimesFrom) -> &'static str {
-    match from {
-        TimesFrom::Mpi => "of MPI calls: when messages are handed to the MPI library",
-        TimesFrom::Transport => "of TCP connections: when bytes are handed to the kernel",
-        TimesFrom::Device => "of the counters of network devices",
-    }
 }

@@ -1,6 +1,7 @@
 //! A time line in a terminal: a row for each device and rank, time across.
 
-use super::{TimelineReport, lines};
+use super::TimelineReport;
+use super::words::lines;
 use crate::units::Seconds;
 
 /// How full a column is, in eighths.

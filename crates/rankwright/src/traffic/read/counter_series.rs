@@ -6,9 +6,10 @@ use std::path::Path;
 
 use rusqlite::{Connection, OpenFlags, params};
 
+use super::profile_file;
 use super::trace_constants::{COUNTERS_MAGIC, COUNTERS_VERSION};
 use super::varints::{put, take};
-use crate::files::{self, InputError, WriteError, replace_atomically};
+use crate::files::{self, InputError, WriteError};
 use crate::ids::Rank;
 
 const EXPECTED_FILE: &str = "the counters of a node as rankwright's tracer writes them";
@@ -156,23 +157,16 @@ fn sampling(head: &[u8]) -> Sampling {
 /// # Errors
 /// If the profile cannot be written.
 pub fn add(profile: &Path, nodes: &[NodeSeries]) -> Result<(), WriteError> {
-    replace_atomically(profile, |copy| write(profile, copy, nodes).map_err(std::io::Error::other))
+    profile_file::add_tables(profile, TABLES, |file| write(file, nodes))
 }
 
-fn write(profile: &Path, copy: &Path, nodes: &[NodeSeries]) -> rusqlite::Result<()> {
-    let original = Connection::open_with_flags(profile, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
-    original.execute("VACUUM INTO ?", [copy.to_string_lossy()])?;
-    let mut file = Connection::open(copy)?;
-    // The temporary file is renamed only when complete, so no journal is needed.
-    file.execute_batch("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;")?;
-    file.execute_batch(TABLES)?;
-    let transaction = file.transaction()?;
+fn write(file: &Connection, nodes: &[NodeSeries]) -> rusqlite::Result<()> {
     for node in nodes {
         let Sampling { rank, period_s, start_unix_ns, clock_offset_s, clock_error_s } =
             node.sampling;
         let devices = serde_json::to_string(&node.devices).unwrap_or_default();
         let samples = i64::try_from(node.samples.len()).unwrap_or(i64::MAX);
-        transaction.execute(
+        file.execute(
             "INSERT INTO counter_nodes VALUES (?,?,?,?,?,?,?,?)",
             params![
                 rank.0,
@@ -194,10 +188,10 @@ fn write(profile: &Path, copy: &Path, nodes: &[NodeSeries]) -> rusqlite::Result<
                 sample.bytes.iter().flatten().for_each(|bytes| put(&mut payload, *bytes));
             }
             let insert = "INSERT INTO counter_blocks VALUES (?,?,?)";
-            transaction.execute(insert, params![rank.0, part, payload])?;
+            file.execute(insert, params![rank.0, part, payload])?;
         }
     }
-    transaction.commit()
+    Ok(())
 }
 
 /// The series of all nodes of a profile, by rank; none if it has none.

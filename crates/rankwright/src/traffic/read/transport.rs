@@ -11,11 +11,12 @@ use std::path::{Path, PathBuf};
 use rusqlite::{Connection, OpenFlags, params};
 use rustc_hash::FxHashMap;
 
+use super::profile_file;
 use super::trace_constants::{
     TRANSPORT_CONNECTION, TRANSPORT_MAGIC, TRANSPORT_RECEIVED, TRANSPORT_VERSION,
 };
 use super::varints::{put, take};
-use crate::files::{self, InputError, WriteError, replace_atomically};
+use crate::files::{self, InputError, WriteError};
 use crate::ids::Rank;
 
 const EXPECTED_FILE: &str = "the TCP connections of a rank as rankwright's tracer writes them";
@@ -126,9 +127,7 @@ pub fn add(profile: &Path, files: &[PathBuf], hosts: &[String]) -> Result<Added,
         passages: passages.iter().map(|passages| passages.len() as u64).sum(),
         ranks: read.len(),
     };
-    replace_atomically(profile, |copy| {
-        write(profile, copy, &read, &passages).map_err(std::io::Error::other)
-    })?;
+    profile_file::add_tables(profile, TABLES, |file| write(file, &read, &passages))?;
     Ok(added)
 }
 
@@ -192,23 +191,11 @@ impl File {
     }
 }
 
-fn write(
-    profile: &Path,
-    copy: &Path,
-    files: &[File],
-    passages: &[Vec<Passage>],
-) -> rusqlite::Result<()> {
-    let original = Connection::open_with_flags(profile, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
-    original.execute("VACUUM INTO ?", [copy.to_string_lossy()])?;
-    let mut database = Connection::open(copy)?;
-    // The temporary file is renamed only when complete, so no journal is needed.
-    database.execute_batch("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;")?;
-    database.execute_batch(TABLES)?;
-    let transaction = database.transaction()?;
+fn write(database: &Connection, files: &[File], passages: &[Vec<Passage>]) -> rusqlite::Result<()> {
     for (file, passages) in files.iter().zip(passages) {
         let count = i64::try_from(passages.len()).unwrap_or(i64::MAX);
         let insert = "INSERT OR REPLACE INTO transport_streams VALUES (?,?,?)";
-        transaction.execute(insert, params![file.rank, count, file.start_unix_ns])?;
+        database.execute(insert, params![file.rank, count, file.start_unix_ns])?;
         let mut before = 0_u64;
         for (part, passages) in (0_i64..).zip(passages.chunks(BLOCK)) {
             let mut payload = Vec::new();
@@ -221,10 +208,10 @@ fn write(
                 put(&mut payload, passage.bytes);
             }
             let insert = "INSERT OR REPLACE INTO transport_blocks VALUES (?,?,?)";
-            transaction.execute(insert, params![file.rank, part, payload])?;
+            database.execute(insert, params![file.rank, part, payload])?;
         }
     }
-    transaction.commit()
+    Ok(())
 }
 
 /// The passages of each rank that has some recorded, by rank; none if none were recorded.

@@ -4,6 +4,12 @@
 mod read;
 mod write;
 
+use std::path::Path;
+
+use rusqlite::{Connection, OpenFlags};
+
+use crate::files::{WriteError, replace_atomically};
+
 pub(crate) use read::library;
 pub use read::read;
 pub use write::write;
@@ -15,11 +21,29 @@ const FORMAT_VERSION: i32 = 2;
 /// The first bytes of every SQLite file.
 pub const SQLITE_MAGIC: &[u8] = b"SQLite format 3\0";
 
+/// Adds tables to a profile, all or nothing: `tables` makes them, replacing earlier ones, and `fill` fills them.
+pub(super) fn add_tables(
+    profile: &Path,
+    tables: &str,
+    fill: impl FnOnce(&Connection) -> rusqlite::Result<()>,
+) -> Result<(), WriteError> {
+    let write = |copy: &Path| -> rusqlite::Result<()> {
+        let original = Connection::open_with_flags(profile, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+        original.execute("VACUUM INTO ?", [copy.to_string_lossy()])?;
+        let mut file = Connection::open(copy)?;
+        // The temporary file is renamed only when complete, so no journal is needed.
+        file.execute_batch("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;")?;
+        file.execute_batch(tables)?;
+        let transaction = file.transaction()?;
+        fill(&transaction)?;
+        transaction.commit()
+    };
+    replace_atomically(profile, |copy| write(copy).map_err(std::io::Error::other))
+}
+
 #[cfg(test)]
 mod tests {
     use std::fs;
-
-    use rusqlite::Connection;
 
     use super::*;
     use crate::ids::Rank;
