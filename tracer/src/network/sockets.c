@@ -119,14 +119,25 @@ static void record(int descriptor, ssize_t bytes, uint64_t now, uint32_t directi
 
 /* ---- the calls ---- */
 
-#define NEXT(result, name, parameters)                                             \
-    static _Atomic(void *) found;                                                  \
-    result (*const next) parameters = (result(*) parameters)rw_next_symbol(&found, #name)
+/* Of libc, by number. */
+enum { SEND, SENDMSG, WRITEV, RECV, RECVMSG, READV, CLOSE, CALLS };
+static const char *const names[CALLS] = {"send", "sendmsg", "writev", "recv", "recvmsg", "readv", "close"};
+static _Atomic(void *) addresses[CALLS];
 
-#define SENDS(name, parameters, arguments, descriptor)                             \
+/* Before main: looking up later, in a signal handler or a child, might not be safe. */
+__attribute__((constructor)) static void look_up_calls(void)
+{
+    for (int call = 0; call < CALLS; call++)
+        rw_next_symbol(&addresses[call], names[call]);
+}
+
+#define NEXT(result, call, parameters)                                             \
+    result (*const next) parameters = (result(*) parameters)rw_next_symbol(&addresses[call], names[call])
+
+#define SENDS(name, call, parameters, arguments, descriptor)                           \
     ssize_t name parameters                                                        \
     {                                                                              \
-        NEXT(ssize_t, name, parameters);                                           \
+        NEXT(ssize_t, call, parameters);                                           \
         if (!atomic_load_explicit(&on, memory_order_relaxed))                      \
             return next arguments;                                                 \
         const uint64_t before = rw_nanoseconds(CLOCK_MONOTONIC);                   \
@@ -135,26 +146,26 @@ static void record(int descriptor, ssize_t bytes, uint64_t now, uint32_t directi
         return bytes;                                                              \
     }
 
-#define RECEIVES(name, parameters, arguments, descriptor)                          \
+#define RECEIVES(name, call, parameters, arguments, descriptor)                        \
     ssize_t name parameters                                                        \
     {                                                                              \
-        NEXT(ssize_t, name, parameters);                                           \
+        NEXT(ssize_t, call, parameters);                                           \
         const ssize_t bytes = next arguments;                                      \
         if (bytes > 0 && atomic_load_explicit(&on, memory_order_relaxed))          \
             record(descriptor, bytes, rw_nanoseconds(CLOCK_MONOTONIC), RW_TRANSPORT_RECEIVED); \
         return bytes;                                                              \
     }
 
-SENDS(send, (int socket, const void *from, size_t length, int flags), (socket, from, length, flags), socket)
-SENDS(sendmsg, (int socket, const struct msghdr *message, int flags), (socket, message, flags), socket)
-SENDS(writev, (int file, const struct iovec *from, int count), (file, from, count), file)
+SENDS(send, SEND, (int socket, const void *from, size_t length, int flags), (socket, from, length, flags), socket)
+SENDS(sendmsg, SENDMSG, (int socket, const struct msghdr *message, int flags), (socket, message, flags), socket)
+SENDS(writev, WRITEV, (int file, const struct iovec *from, int count), (file, from, count), file)
 
-RECEIVES(recvmsg, (int socket, struct msghdr *message, int flags), (socket, message, flags), socket)
-RECEIVES(readv, (int file, const struct iovec *to, int count), (file, to, count), file)
+RECEIVES(recvmsg, RECVMSG, (int socket, struct msghdr *message, int flags), (socket, message, flags), socket)
+RECEIVES(readv, READV, (int file, const struct iovec *to, int count), (file, to, count), file)
 
 ssize_t recv(int socket, void *to, size_t length, int flags)
 {
-    NEXT(ssize_t, recv, (int socket, void *to, size_t length, int flags));
+    NEXT(ssize_t, RECV, (int socket, void *to, size_t length, int flags));
     const ssize_t bytes = next(socket, to, length, flags);
     if (bytes > 0 && !(flags & MSG_PEEK) && atomic_load_explicit(&on, memory_order_relaxed))
         record(socket, bytes, rw_nanoseconds(CLOCK_MONOTONIC), RW_TRANSPORT_RECEIVED);
@@ -164,7 +175,7 @@ ssize_t recv(int socket, void *to, size_t length, int flags)
 /* The descriptor may become another connection. */
 int close(int descriptor)
 {
-    NEXT(int, close, (int descriptor));
+    NEXT(int, CLOSE, (int descriptor));
     if (descriptor >= 0 && descriptor < MOST_DESCRIPTORS && atomic_load_explicit(&on, memory_order_relaxed)
         && !inside) {
         inside = true;
