@@ -6,6 +6,7 @@
 #![expect(clippy::print_stdout, reason = "a program that prints a table")]
 
 use std::fs;
+use std::hint::black_box;
 
 use rand::{RngExt, SeedableRng};
 use rankwright::timeline::{Curve, Occupation, Transfer};
@@ -26,7 +27,7 @@ fn main() {
         let mut occupation = Occupation::default();
         let forwards = best(|| occupation = Occupation::of_sends(&sends, &curve, None));
         let backwards = best(|| {
-            std::hint::black_box(Occupation::of_receives(&sends, &curve, None));
+            black_box(Occupation::of_receives(&sends, &curve, None));
         });
         let (busy, several) = (occupation.busy_time(), occupation.overlap_time());
         let span = sends.last().map_or(1.0, |last| last.time).max(busy);
