@@ -133,9 +133,9 @@ pub fn add(profile: &Path, files: &[PathBuf], hosts: &[String]) -> Result<Added,
 
 /// Within what an address is unique: a loopback address within its host.
 fn scope<'a>((address, _): &End, host: &'a str) -> &'a str {
+    // 127.0.0.0/8, mapped into IPv6, and ::1.
     let mapped = address[..12] == [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff];
-    let loopback =
-        (mapped && address[12] == 127) || *address == std::net::Ipv6Addr::LOCALHOST.octets();
+    let loopback = (mapped && address[12] == 127) || u128::from_be_bytes(*address) == 1;
     if loopback { host } else { "" }
 }
 
