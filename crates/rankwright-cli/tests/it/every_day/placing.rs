@@ -54,6 +54,18 @@ fn strategies_have_options_of_their_own() {
 }
 
 #[test]
+fn place_writes_its_files_though_nobody_reads_the_answer() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("placement.json");
+    let arguments = ["-q", "place", "pattern:ring:4", "--on", FOUR_NODES, "-o"];
+    let mut command = rankwright(&arguments);
+    let mut place = command.arg(&path).stdout(Stdio::piped()).spawn().expect("it starts");
+    drop(place.stdout.take());
+    assert!(place.wait().expect("it ends").success());
+    assert!(path.exists());
+}
+
+#[test]
 fn place_writes_the_best_placement() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("placement.json").display().to_string();

@@ -19,6 +19,7 @@ use populations::PopulationOptions;
 use sharing::{Mode, together_and_apart};
 
 use crate::host::batch_job::TaskShares;
+use crate::host::signals::interrupt;
 use crate::options::{
     ClusterOptions, Format, Given, NodeGroupOptions, ProgramsOption, RankSize, SearchOptions,
     SelectionOptions, SimulationOptions, inputs, programs, refuse, strategy_help,
@@ -81,6 +82,8 @@ type Placed<'a> = (&'a Cluster, &'a Workload, &'a Granularity);
 
 impl Place {
     pub(crate) fn run(mut self, verbosity: &Verbosity) -> anyhow::Result<ExitCode> {
+        // `place .. | head` must not end before the files are written.
+        interrupt::survive_closed_pipe();
         self.files.take_defaults()?;
         self.files.check()?;
         if !self.program.is_empty() && self.workloads.len() > 1 {
@@ -133,7 +136,7 @@ impl Place {
         let table = devices::ranks_of_gpus(&self.rank_size, &cluster, &file, verbosity);
         if self.format == Format::Table {
             let table = table.unwrap_or_else(|| devices::ranks_of_nodes(&file, verbosity));
-            output::print(&table)?;
+            output::print_unless_closed(&table, false)?;
         }
         let strategy = best.strategy.to_string();
         let cluster_digest = file.cluster.digest.clone();
@@ -192,7 +195,7 @@ impl Place {
             self.populations.compare(cluster, workload, granularity, counts, &mut candidates);
         let text = compared.show(self.format);
         let best = compared.best()?;
-        output::print(&text)?;
+        output::print_unless_closed(&text, false)?;
         Ok(best)
     }
 
@@ -213,7 +216,8 @@ impl Place {
         if self.node_groups.keep.is_some() {
             comparison = comparison.with_kept_node_groups();
         }
-        output::print(&comparison::show_answer(&comparison, self.format, verbosity))?;
+        let answer = comparison::show_answer(&comparison, self.format, verbosity);
+        output::print_unless_closed(&answer, false)?;
         let best = plan.candidates.swap_remove(plan.ranking.best());
         // The number repeats a search under --time, unless that ended its first assignments.
         if verbosity.verbose || self.search.is_timed() {
