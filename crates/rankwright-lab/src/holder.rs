@@ -42,6 +42,7 @@ for kind in all default; do
   echo 0 >/proc/sys/net/ipv4/conf/$kind/rp_filter
 done
 echo 0 >/proc/sys/net/ipv4/tcp_slow_start_after_idle
+echo 0 >/proc/sys/net/ipv4/tcp_early_retrans
 echo ready
 exec sleep infinity >/dev/null 2>&1
 "#;
