@@ -31,8 +31,8 @@ def ratio_interval(values, others, draws=DRAWS):
 
 
 def beyond(predicted, low, high):
-    """How far a prediction is from an interval, as a share of the nearer end."""
-    return max(low / predicted - 1, predicted / high - 1, 0)
+    """How far a prediction is from an interval, as a share of its nearer end."""
+    return max(1 - predicted / low, predicted / high - 1, 0)
 
 
 class Program:
@@ -120,7 +120,7 @@ def report_times(rows):
         ratios = [error for program in of for error in program.ratio_errors().values()]
         regrets = [program.regret() for program in of if program.regret()]
         verdicts = [program.gain_is_right() for program in of]
-        if not of:
+        if not regrets:
             continue
         print(f"| {half} ({len(of)}) | {sum(pairs)} of {len(pairs)} | {spread(seconds)} | {spread(ratios)} "
               f"| {statistics.mean(regrets):.3f}, {max(regrets):.3f} | {verdicts.count(True)} of {len(verdicts) - verdicts.count(None)} |")
@@ -135,7 +135,7 @@ def report_times(rows):
 def bytes_off(rows):
     """How far the counted bytes of any device are from the predicted ones, as a share of these."""
     due = [(predicted, counted) for _, _, predicted, counted in rows if predicted >= LEAST_BYTES]
-    return max(abs(counted / predicted - 1) for predicted, counted in due)
+    return max((abs(counted / predicted - 1) for predicted, counted in due), default=float("inf"))
 
 
 def report_bytes(state, cases, rows):
@@ -157,5 +157,8 @@ def report_bytes(state, cases, rows):
         print(f"| {case.name} | {placements} | {min(plain):.3f} to {max(plain):.3f} | {min(known):.3f} to {max(known):.3f} |")
         fails += max(abs(ratio - 1) for ratio in plain) > WITHOUT_HEADERS or max(abs(ratio - 1) for ratio in known) > WITH_HEADERS
         worst = max([worst, *known], key=lambda ratio: abs(ratio - 1))
+    if worst == 1.0:
+        print("nothing to compare")
+        return 1
     print(f"\n{fails} programs are outside\nworst ratio {worst:.3f}")
     return int(fails > 0)

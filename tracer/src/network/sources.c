@@ -100,7 +100,7 @@ static void driver_of(const char *path, char driver[NAME_BYTES])
 {
     char link[PATH_MAX], target[PATH_MAX] = "";
     const char *end = path;
-    for (int part = 0; end && part < 5; part++)
+    for (int part = 0; end && part < 4; part++)
         end = strchr(end + 1, '/');
     driver[0] = '\0';
     if (!end)

@@ -165,8 +165,11 @@ impl Prediction {
             let jobs = [(measured, Part::FIRST_HALF), (background, Part::SECOND_HALF)];
             let longer = computing[measured] * (stretch(&jobs)? - 1.0);
             let (full, now) = (before[measured].full.0, self.alone[measured].full.0);
-            let of_now = |percent: f64| (percent / 100.0 * full + longer) / now * 100.0;
+            let of_now = |of_full: f64| percent(of_full / 100.0 * full + longer, Seconds(now));
             cell.mean = of_now(cell.mean);
+            if now > 0.0 {
+                cell.half_width *= full / now;
+            }
             self.first_order[at] = of_now(self.first_order[at]);
         }
         Ok(self)

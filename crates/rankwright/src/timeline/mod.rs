@@ -140,9 +140,19 @@ impl RecordedRun {
     /// nodes.
     ///
     /// # Errors
-    /// If the events are damaged, or the clocks of hosts disagree.
+    /// If the events are damaged, the clocks of hosts disagree, or there are more than 100 million messages.
     pub fn messages(&self, sites: &Sites) -> Result<Messages, InputError> {
-        Messages::of_calls(&self.recording, &self.matching, &self.clocks, &|rank| sites.node(rank))
+        self.messages_up_to(sites, MOST_MESSAGES)?.ok_or_else(|| {
+            let found = format!("a run of more than {MOST_MESSAGES} messages");
+            let advice = "record a shorter run, or with `--timeline device` alone";
+            self.recording.wrong(found).with_advice(advice)
+        })
+    }
+
+    /// As `messages`; `None` if there are more than `most`.
+    fn messages_up_to(&self, sites: &Sites, most: usize) -> Result<Option<Messages>, InputError> {
+        let node = |rank| sites.node(rank);
+        Messages::of_calls(&self.recording, &self.matching, &self.clocks, &node, most)
     }
 
     /// The time line of the run with its ranks on these devices, with the figures of this many windows.
@@ -167,8 +177,11 @@ impl RecordedRun {
     }
 }
 
-/// Whether the traffic of a recorded run is steady; `None` without messages, or if the run has more calls than
-/// this: reading them takes about a second for some millions.
+/// The most messages of a time line: 48 bytes each.
+const MOST_MESSAGES: usize = 100_000_000;
+
+/// Whether the traffic of a recorded run is steady; `None` without messages, or if the run has more calls or
+/// messages than this: reading them takes about a second for some millions.
 ///
 /// # Errors
 /// As [`RecordedRun::open`] and [`RecordedRun::messages`].
@@ -183,8 +196,10 @@ pub fn steadiness_of(profile: &Path, most_calls: u64) -> Result<Option<Steadines
     }
     let run = RecordedRun::open(profile)?;
     let nodes: Vec<String> = (0..run.ranks()).map(|rank| rank.to_string()).collect();
-    let messages = run.messages(&Sites::recorded(&nodes, BytesPerSecond(1.0)))?;
-    Ok(Steadiness::of(&messages.sends, messages.span))
+    let sites = Sites::recorded(&nodes, BytesPerSecond(1.0));
+    let most = usize::try_from(most_calls).unwrap_or(usize::MAX);
+    let messages = run.messages_up_to(&sites, most)?;
+    Ok(messages.and_then(|messages| Steadiness::of(&messages.sends, messages.span)))
 }
 
 impl Timeline {

@@ -54,7 +54,8 @@ impl Messages {
         matching: &Matching,
         clocks: &Clocks,
         node_of: &dyn Fn(Rank) -> u32,
-    ) -> Result<Self, InputError> {
+        most: usize,
+    ) -> Result<Option<Self>, InputError> {
         let gatherings = gatherings(recording, matching, clocks)?;
         clocks.check(recording, matching, &gatherings)?;
         let library = recording.library()?;
@@ -64,19 +65,21 @@ impl Messages {
             let steps = Steps::new(recording, matching, rank, |_| false)?;
             let steps = steps.with_library(&library, &groups);
             let origin = clocks.origin(rank);
-            Reader {
+            let reader = Reader {
                 rank,
                 origin,
                 gatherings: &gatherings,
                 messages: &mut messages,
                 call: Vec::new(),
+            };
+            if !reader.read(steps, most)? {
+                return Ok(None);
             }
-            .read(steps)?;
         }
         // Those of a rank are in order, so there are as many runs as ranks.
         messages.sends.sort_by(|a, b| a.time.total_cmp(&b.time));
         messages.receives.sort_by(|a, b| a.time.total_cmp(&b.time));
-        Ok(messages)
+        Ok(Some(messages))
     }
 }
 
@@ -166,12 +169,16 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    fn read(mut self, mut steps: Steps<'_>) -> Result<(), InputError> {
+    /// False if there are more than `most` messages.
+    fn read(mut self, mut steps: Steps<'_>, most: usize) -> Result<bool, InputError> {
         let (mut current, mut phase) = (CurrentCall::default(), 0);
         loop {
             let step = steps.next().transpose()?;
             if step.is_none() || steps.current().number != current.number {
                 self.end_call(current, phase);
+                if self.messages.sends.len() > most {
+                    return Ok(false);
+                }
                 (current, phase) = (steps.current(), 0);
             }
             match step {
@@ -194,7 +201,7 @@ impl Reader<'_> {
             *self.messages.left_out.entry(what).or_default() += count;
         }
         self.messages.span = self.messages.span.max(self.origin + current.end.0);
-        Ok(())
+        Ok(true)
     }
 
     /// The messages of a call get their times.

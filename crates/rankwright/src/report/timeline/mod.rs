@@ -265,12 +265,12 @@ pub fn bins_of(span: f64, width: f64) -> Bins {
     Bins::new(0.0, width, ((span / width).ceil() as usize).max(1))
 }
 
-/// Empty bins over the run, to the end of its last send.
+/// Empty bins over the run, to the end of its last send, but over four times the run at most.
 #[must_use]
 pub fn bins_to_last_send(timeline: &Timeline, width: f64) -> Bins {
     // A send may end after the run: the last bins have what is left over.
     let ends = timeline.devices.iter().filter_map(|device| device.out.occupation.busy.last());
-    let end = ends.map(|(_, end)| *end).fold(timeline.span, f64::max);
+    let end = ends.map(|(_, end)| *end).fold(timeline.span, f64::max).min(4.0 * timeline.span);
     bins_of(end, width)
 }
 

@@ -43,7 +43,10 @@ impl Program {
     /// program is that much shorter.
     #[must_use]
     pub fn of_clocks(job: &Job, computing: Seconds, most: u64, seed: u64) -> Self {
-        let messages: u64 = job.sources.iter().map(|it| it.rounds * it.sends.len() as u64).sum();
+        // A tick without messages takes as long.
+        let of_source =
+            |source: &Source| source.rounds.saturating_mul(source.sends.len().max(1) as u64);
+        let messages = job.sources.iter().map(of_source).fold(0, u64::saturating_add);
         let part = (most as f64 / messages.max(1) as f64).min(1.0);
         let rounds = |source: &Source| ((source.rounds as f64 * part).round() as u64).max(1);
         let end = |source: &Source| rounds(source) as f64 / source.rate.0;

@@ -12,6 +12,8 @@ use super::varints::{put, take};
 use crate::files::{self, InputError, WriteError};
 use crate::ids::Rank;
 
+/// A year: the longest run, in nanoseconds.
+const LONGEST_NS: u64 = 366 * 86_400 * 1_000_000_000;
 const EXPECTED_FILE: &str = "the counters of a node as rankwright's tracer writes them";
 const EXPECTED: &str = "a profile with counters of network devices";
 const HEAD_BYTES: usize = 80;
@@ -228,7 +230,17 @@ pub fn read(profile: &Path) -> Result<Vec<NodeSeries>, InputError> {
     let mut nodes = read().map_err(wrong)?;
     for node in &mut nodes {
         let damaged = || InputError::new(&name, "damaged counters of a node", EXPECTED);
-        node.samples = samples(&file, node).map_err(wrong)?.ok_or_else(damaged)?;
+        let samples = samples(&file, node).map_err(wrong)?.ok_or_else(damaged)?;
+        let last = samples.last().map_or(0, |sample| sample.time);
+        let sampling = &node.sampling;
+        let is_sane = (1e-4..=10.0).contains(&sampling.period_s)
+            && last <= LONGEST_NS
+            && sampling.start_unix_ns >= 0
+            && sampling.clock_offset_s.abs() <= 1e9;
+        if !is_sane {
+            return Err(damaged());
+        }
+        node.samples = samples;
     }
     Ok(nodes)
 }

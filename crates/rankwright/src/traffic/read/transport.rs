@@ -236,7 +236,8 @@ pub fn read(profile: &Path) -> Result<Vec<(Rank, Vec<Passage>)>, InputError> {
     let mut read = Vec::new();
     for rank in streams().map_err(wrong)? {
         let damaged = || InputError::new(&name, "damaged records of TCP connections", EXPECTED);
-        let passages = passages(&file, rank, ranks).map_err(wrong)?.ok_or_else(damaged)?;
+        let passages = passages(&file, rank, ranks).map_err(wrong)?;
+        let passages = passages.filter(|_| rank < ranks).ok_or_else(damaged)?;
         read.push((Rank(rank), passages));
     }
     Ok(read)

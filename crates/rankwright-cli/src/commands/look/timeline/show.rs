@@ -9,7 +9,7 @@ use rankwright::timeline::{SendTimes, counted};
 use rankwright::units::Seconds;
 
 use super::run::{Run, RunOptions};
-use crate::options::{Format, ResultOptions, parse_count, parse_count_to};
+use crate::options::{Format, ResultOptions, parse_count_to};
 use crate::output::{self, Verbosity};
 
 /// Options of `rankwright timeline show`.
@@ -25,10 +25,10 @@ pub(crate) struct Show {
         long,
         value_name = "N",
         default_value_t = 10,
-        value_parser = parse_count::<usize>,
+        value_parser = parse_count_to::<100_000>,
         allow_negative_numbers = true,
     )]
-    windows: usize,
+    windows: u32,
     /// Most rows for ranks; if there are more ranks, neighbours share one
     #[arg(
         long,
@@ -52,7 +52,7 @@ impl Show {
     pub(crate) fn run(self, verbosity: &Verbosity) -> anyhow::Result<()> {
         self.result.check()?;
         let run = self.run.read(verbosity)?;
-        let timeline = run.timeline(self.windows, verbosity)?;
+        let timeline = run.timeline(self.windows as usize, verbosity)?;
         let is_picture = self.result.is_named(".svg");
         let (first_start, counted_span) = run.counted_span();
         let span = timeline.as_ref().map_or(counted_span, |timeline| timeline.span);
