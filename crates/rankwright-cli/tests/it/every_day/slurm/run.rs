@@ -21,7 +21,7 @@ fn a_rank_that_dies_ends_the_job() {
         "[ $SLURM_PROCID != 1 ] || { echo rank 1 dies; sleep .5; exit 3; }; exec sleep 10000";
     let words = [&RUN[..], &["--binding=exec", "placement.json", "--", "sh", "-c", dies]].concat();
     let says = |what: &str, output: &Output| transcript(&[], output).contains(what);
-    let output = slurm.twice(&words, |output| says("rank 1 dies", output));
+    let output = slurm.retried(&words, |output| says("rank 1 dies", output));
     let text = transcript(&words, &output);
     assert!(text.contains("rank 1 dies"), "{text}");
     assert!(text.contains("n0: task 1: Exited with exit code 3"), "{text}");
@@ -33,7 +33,7 @@ fn a_rank_that_dies_ends_the_job() {
     let refused = ["--binding=exec", "--force", "placement.json", "--", "sleep", "10000"];
     let words = [&RUN[..], &refused].concat();
     let refusal = "rank 1 on n0: PUs P#60000 refused";
-    let output = slurm.twice(&words, |output| says(refusal, output));
+    let output = slurm.retried(&words, |output| says(refusal, output));
     let text = transcript(&words, &output);
     assert!(text.contains(refusal), "{text}");
     assert!(ended.contains(&output.status.code()), "{text}");
@@ -49,7 +49,7 @@ fn ranks_that_are_not_placed_are_one_world() {
         let Some(()) = where_programs(&slurm, mpi) else { continue };
         // The profile is of another number of ranks.
         let words = [&RUN[..], &["--profile=three.rwp", "-n4", "--", "./where"]].concat();
-        let output = slurm.twice(&words, |output| output.status.success());
+        let output = slurm.retried(&words, |output| output.status.success());
         let text = transcript(&words, &output);
         assert!(output.status.success(), "{text}");
         assert!(
