@@ -116,13 +116,22 @@ pub(crate) fn code(status: ExitStatus) -> u8 {
 /// The beginning of the output of a short program; `None` if it cannot be started or takes longer
 /// than `patience`.
 pub(crate) fn first_output(command: &mut Command, patience: Duration) -> Option<String> {
-    const ENOUGH: u64 = 64 * 1024;
+    output_within(command, 64 * 1024, patience)
+}
+
+/// Up to `most` bytes of the output of a program; `None` if it cannot be started or takes longer than
+/// `patience`.
+pub(crate) fn output_within(
+    command: &mut Command,
+    most: u64,
+    patience: Duration,
+) -> Option<String> {
     let mut child = command.stdout(Stdio::piped()).spawn().ok()?;
     let pipe = child.stdout.take()?;
     let (sender, receiver) = mpsc::channel();
     thread::spawn(move || {
         let mut text = Vec::new();
-        let _ = pipe.take(ENOUGH).read_to_end(&mut text);
+        let _ = pipe.take(most).read_to_end(&mut text);
         // The receiver is gone if it took too long.
         let _ = sender.send(String::from_utf8_lossy(&text).into_owned());
     });

@@ -10,6 +10,7 @@ pub(crate) mod processes;
 mod program;
 pub(crate) mod shim;
 pub(crate) mod signals;
+pub(crate) mod slurm_queue;
 mod start;
 pub(crate) mod this_host;
 pub(crate) mod user_folders;

@@ -49,6 +49,8 @@ pub struct JobSet {
     half: Vec<f64>,
     /// Kinds, the smaller first.
     never: BTreeSet<(usize, usize)>,
+    /// Jobs, the smaller first.
+    apart: BTreeSet<(usize, usize)>,
     node: Option<NodeMemory>,
 }
 
@@ -63,7 +65,8 @@ impl JobSet {
         let half = |(kind, job): (usize, &JobFacts)| job.half.unwrap_or(slowdowns.best_of(kind));
         let half = facts.iter().enumerate().map(half).collect();
         let kinds = (0..facts.len()).collect();
-        Self { facts, kinds, slowdowns, half, never: BTreeSet::new(), node: None }
+        let (never, apart) = (BTreeSet::new(), BTreeSet::new());
+        Self { facts, kinds, slowdowns, half, never, apart, node: None }
     }
 
     /// These two must not share nodes.
@@ -81,14 +84,42 @@ impl JobSet {
         self
     }
 
+    /// These two must not share nodes; of copies of a job only these.
+    #[must_use]
+    pub fn apart(mut self, a: usize, b: usize) -> Self {
+        self.apart.insert((a.min(b), a.max(b)));
+        self
+    }
+
     /// Each job as often as this.
     #[must_use]
-    pub fn copies(mut self, count: usize) -> Self {
-        let copies = |job: &usize| std::iter::repeat_n(*job, count);
-        let jobs: Vec<usize> = (0..self.len()).collect();
-        let jobs: Vec<usize> = jobs.iter().flat_map(copies).collect();
-        self.facts = jobs.iter().map(|job| self.facts[*job].clone()).collect();
-        self.kinds = jobs.iter().map(|job| self.kinds[*job]).collect();
+    pub fn copies(self, count: usize) -> Self {
+        let jobs: Vec<usize> =
+            (0..self.len()).flat_map(|job| std::iter::repeat_n(job, count)).collect();
+        self.chosen(&jobs)
+    }
+
+    /// These jobs, each as often as it is named, in this order. What [`JobSet::apart`] said is
+    /// forgotten.
+    #[must_use]
+    pub fn chosen(&self, jobs: &[usize]) -> Self {
+        Self {
+            facts: jobs.iter().map(|job| self.facts[*job].clone()).collect(),
+            kinds: jobs.iter().map(|job| self.kinds[*job]).collect(),
+            slowdowns: self.slowdowns.clone(),
+            half: self.half.clone(),
+            never: self.never.clone(),
+            apart: BTreeSet::new(),
+            node: self.node,
+        }
+    }
+
+    /// The jobs with other numbers of ranks, one for each.
+    #[must_use]
+    pub fn with_ranks(mut self, ranks: &[u32]) -> Self {
+        for (job, ranks) in self.facts.iter_mut().zip(ranks) {
+            job.ranks = *ranks;
+        }
         self
     }
 
@@ -168,7 +199,8 @@ impl JobSet {
     pub fn may_share(&self, group: &[usize]) -> bool {
         let kind = |job: &usize| self.kinds[*job];
         let parted = |a: &usize, b: &usize| {
-            self.never.contains(&(kind(a).min(kind(b)), kind(a).max(kind(b))))
+            self.apart.contains(&(*a.min(b), *a.max(b)))
+                || self.never.contains(&(kind(a).min(kind(b)), kind(a).max(kind(b))))
         };
         let agree = (1..group.len()).all(|at| group[..at].iter().all(|a| !parted(a, &group[at])));
         agree && self.fits(group)

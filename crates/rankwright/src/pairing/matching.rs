@@ -111,7 +111,7 @@ pub(super) fn pairs(jobs: &JobSet, options: &PairOptions) -> Vec<Vec<usize>> {
 }
 
 /// The cost of a pair; `None` if they must not share, or lose more than the tolerance by it.
-fn shared(jobs: &JobSet, options: &PairOptions, a: usize, b: usize) -> Option<f64> {
+pub(super) fn shared(jobs: &JobSet, options: &PairOptions, a: usize, b: usize) -> Option<f64> {
     if !jobs.may_share(&[a, b]) {
         return None;
     }

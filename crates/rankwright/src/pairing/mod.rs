@@ -32,6 +32,7 @@ mod matching;
 mod modes;
 mod objective;
 mod prediction;
+pub mod queue;
 mod random;
 pub mod read;
 mod slowdowns;

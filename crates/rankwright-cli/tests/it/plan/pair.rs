@@ -79,6 +79,22 @@ fn rules_and_pressures_come_from_a_file() {
     assert!(found.starts_with("No difference: the best is a with b: 0.1 % less"), "{found}");
 }
 
+#[test]
+fn a_queue_gets_a_proposal() {
+    let proposal = |queue: &str| {
+        let queue = format!("--queue=testdata/queues/{queue}");
+        ["--jobs", "testdata/queues/pairing.toml", &queue].map(str::to_owned)
+    };
+    let text = |queue: &str| output(&proposal(queue).each_ref().map(String::as_str));
+    insta::assert_snapshot!(text("squeue.txt"));
+    // The shape of JSON is another in each version of Slurm; that of 24.11 is from its documentation.
+    insta::assert_snapshot!(text("squeue-22.05.json"));
+    assert!(text("squeue-24.11.json").starts_with(&text("squeue-22.05.json")));
+    let ended =
+        output(&["--jobs", "testdata/queues/pairing.toml", "--queue=testdata/queues/ended.txt"]);
+    assert!(ended.starts_with("Nothing to start: no job waits\n"), "{ended}");
+}
+
 /// Sixteen ranks that exchange with all after every 10 ms, or without a pause.
 fn exchange(rate: &str) -> String {
     format!("pattern:all-to-all:16:rate={rate},length=20kB,messages=20,in_step=true")

@@ -1,16 +1,18 @@
-//! Reads what is known of jobs that may share nodes: a table of slowdowns, run times, and a file with
-//! facts of each job and with jobs that must not share. `docs/src/formats.md` has the formats.
+//! Reads what is known of jobs that may share nodes: a table of slowdowns, run times, a file with facts of
+//! each job and with jobs that must not share, and a batch queue. `docs/src/formats.md` has the formats.
 
 mod csv;
+mod queue;
 mod rules;
 
 pub use csv::{Table, runtimes, table};
+pub use queue::{COLUMNS, EXPECTED_QUEUE, Queue};
 pub use rules::Rules;
 
 use super::{JobFacts, JobSet, Slowdowns};
 use crate::files::InputError;
 
-/// What is expected of the three files, for error messages.
+/// What is expected of the files, for error messages.
 pub const EXPECTED_TABLE: &str = "a table of slowdowns: background,JOB,JOB,.. and a row per job";
 /// Run times.
 pub const EXPECTED_RUNTIMES: &str = "run times: job,seconds and a line per job";

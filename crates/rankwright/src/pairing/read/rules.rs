@@ -42,6 +42,7 @@ pub struct Rules {
     file: String,
     text: String,
     tables: File,
+    cores: Option<u32>,
     node: Option<NodeMemory>,
 }
 
@@ -54,25 +55,17 @@ impl Rules {
         let source = TomlText { file, text, folder: Path::new("") };
         let tables: File =
             ::toml::from_str(text).map_err(|error| source.syntax(&error, EXPECTED_RULES))?;
-        let node = match (&tables.cores_per_node, &tables.memory_per_node) {
-            (Some(cores), Some(memory)) => Some(NodeMemory {
-                cores: whole(&source, cores, "cores_per_node")?,
-                memory: source.quantity::<Bytes>(memory, "memory_per_node")?,
-            }),
-            (None, None) => None,
-            (Some(cores), None) => {
-                let error =
-                    source.error(cores.span(), "cores_per_node", "it alone", "memory_per_node too");
-                return Err(error);
+        let cores = tables.cores_per_node.as_ref();
+        let cores = cores.map(|cores| whole(&source, cores, "cores_per_node")).transpose()?;
+        let node = match (cores, &tables.memory_per_node) {
+            (_, None) => None,
+            (Some(cores), Some(memory)) => {
+                let memory = source.quantity::<Bytes>(memory, "memory_per_node")?;
+                Some(NodeMemory { cores, memory })
             }
             (None, Some(memory)) => {
-                let error = source.error(
-                    memory.span(),
-                    "memory_per_node",
-                    "it alone",
-                    "cores_per_node too",
-                );
-                return Err(error);
+                let (span, expected) = (memory.span(), "cores_per_node too");
+                return Err(source.error(span, "memory_per_node", "it alone", expected));
             }
         };
         for (at, job) in tables.job.iter().enumerate() {
@@ -85,9 +78,15 @@ impl Rules {
                 return Err(error.with_advice(format!("the first one is in line {line}")));
             }
         }
-        let rules = Self { file: file.to_owned(), text: text.to_owned(), tables, node };
+        let rules = Self { file: file.to_owned(), text: text.to_owned(), tables, cores, node };
         rules.check()?;
         Ok(rules)
+    }
+
+    /// The number of cores of each node, if the file has it.
+    #[must_use]
+    pub fn cores_per_node(&self) -> Option<u32> {
+        self.cores
     }
 
     fn source(&self) -> TomlText<'_> {

@@ -2,6 +2,7 @@
 
 mod placements;
 mod profiles;
+mod queue;
 mod report;
 
 use std::num::NonZeroUsize;
@@ -10,12 +11,14 @@ use std::process::ExitCode;
 
 use clap::Args;
 use rankwright::files::InputError;
+use rankwright::pairing::queue::QueuedJob;
 use rankwright::pairing::{JobFacts, JobSet, Objective, PairOptions, Slowdowns, pair, read};
 
 use crate::options::{ResultOptions, inputs, parse_count};
 use crate::output::Verbosity;
 use crate::output::exit_code::UsageError;
-use profiles::ProfileOptions;
+use profiles::{Predicted, ProfileOptions};
+use queue::QueueReport;
 use report::PairReport;
 
 /// Options of `rankwright pair`.
@@ -34,6 +37,16 @@ pub(crate) struct Pair {
     /// pressure, neither profiles nor a table are needed
     #[arg(long, value_name = "FILE")]
     jobs: Option<PathBuf>,
+    /// Which waiting job of Slurm's queue to start beside which running or waiting one: --queue asks
+    /// squeue, --queue=FILE reads what squeue --json or -o printed. Nothing is submitted
+    #[arg(
+        long,
+        value_name = "FILE",
+        num_args = 0..=1,
+        require_equals = true,
+        conflicts_with_all = ["per_node", "copies", "placements"],
+    )]
+    queue: Option<Option<PathBuf>>,
     /// What should be small: sum, runtime, worst or makespan; or large: weighted-speedup
     #[arg(long, value_name = "OBJECTIVE", default_value = "sum")]
     objective: Objective,
@@ -82,7 +95,8 @@ impl Pair {
         self.profiles.check(self.table.is_some() || self.jobs.is_some())?;
         let rules = self.text(self.jobs.as_deref(), read::EXPECTED_RULES)?;
         let rules = rules.map(|(text, file)| read::Rules::parse(&text, &file)).transpose()?;
-        let predicted = self.profiles.predict(self.copies.get() > 1, verbosity)?;
+        let with_itself = self.copies.get() > 1 || self.queue.is_some();
+        let predicted = self.profiles.predict(with_itself, verbosity)?;
         let known = match &predicted {
             Some(predicted) => Some(predicted.known()),
             None => self.table()?,
@@ -97,6 +111,14 @@ impl Pair {
             tolerance: self.tolerance / 100.0,
             seed: self.seed,
         };
+        if let Some(file) = &self.queue {
+            let queue = queue::read(file.as_deref())?;
+            let cpus = cpus_per_node(rules.as_ref(), predicted.as_ref(), &queue)?;
+            let notes = predicted.map(|predicted| predicted.notes).unwrap_or_default();
+            let report = QueueReport::new(&queue, &jobs, cpus, &options, notes);
+            self.result.write(&report.show(self.result.format))?;
+            return Ok(ExitCode::SUCCESS);
+        }
         let pairing = pair(&jobs, &options);
         let mut report = PairReport::new(&jobs, &options, &pairing);
         if let Some(predicted) = &predicted {
@@ -132,7 +154,7 @@ impl Pair {
         let file = self.table.as_deref().or(self.jobs.as_deref()).unwrap_or(Path::new("-"));
         let wrong =
             |found: String, expected: &str| InputError::new(file.display(), found, expected);
-        if let [only] = jobs.facts() {
+        if let ([only], None) = (jobs.facts(), &self.queue) {
             let found = format!("only the job `{}`", only.name);
             return Err(wrong(found, "at least two jobs, or --copies 2").into());
         }
@@ -151,4 +173,27 @@ impl Pair {
         }
         Ok(())
     }
+}
+
+/// What Slurm counts as CPUs of a node: as the user says, else the cores of the smallest node, or its PUs
+/// if a job has more CPUs on a node than there are cores.
+fn cpus_per_node(
+    rules: Option<&read::Rules>,
+    predicted: Option<&Predicted>,
+    queue: &read::Queue,
+) -> Result<u32, UsageError> {
+    if let Some(cores) = rules.and_then(read::Rules::cores_per_node) {
+        return Ok(cores);
+    }
+    let Some(predicted) = predicted else {
+        let text = "--queue needs the number of CPUs of a node: write cores_per_node = 64 into the file of \
+                    --jobs";
+        return Err(UsageError(text.to_owned()));
+    };
+    let cluster = &predicted.cluster;
+    let machines = || cluster.node_ids().map(|node| cluster.machine(node));
+    let cores = machines().map(|machine| machine.cores.len()).min().unwrap_or(0);
+    let pus = machines().map(|machine| machine.pus.len()).min().unwrap_or(0);
+    let most = queue.jobs.iter().map(QueuedJob::cpus_per_node).max().unwrap_or(0);
+    Ok(if most as usize > cores { pus } else { cores } as u32)
 }

@@ -83,7 +83,7 @@ struct JobRow {
     class: Option<String>,
 }
 
-const NO_DIFFERENCE: &str = "no difference";
+pub(super) const NO_DIFFERENCE: &str = "no difference";
 
 impl PairReport {
     pub(super) fn new(jobs: &JobSet, options: &PairOptions, pairing: &Pairing) -> Self {

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::mpi::ring_program;
 use super::{Labs, counters, wait_until};
-use crate::command::{say, signal};
+use crate::command::{repository, say, signal};
 
 const UP: [&str; 9] = ["up", "--nodes", "2", "--cores", "4", "--nic", "1 Gbit/s", "--name", "a"];
 
@@ -54,6 +54,42 @@ fn jobs_run_across_the_nodes() {
     }
     let text = on_head(&["salloc", "-N2", "sh", "-c", "echo $SLURM_JOB_NODELIST"]);
     assert_eq!(text, "node[0-1]\n");
+    labs.ok(&["down", "--name", "a"]);
+    labs.assert_nothing_left();
+}
+
+#[test]
+fn a_waiting_job_starts_where_pair_says() {
+    let Some(labs) = with_slurm() else { return };
+    let on_head = |words: &[&str]| {
+        let command = [&["exec", "--name", "a", "head", "timeout", "60"][..], words].concat();
+        labs.ok(&command)
+    };
+    let job = labs.folder.path().join("job.sh");
+    fs::write(&job, "#!/bin/sh\nsleep 60\n").unwrap();
+    let job = job.display().to_string();
+    let submit = |name: &str, more: &[&str]| {
+        let options = ["sbatch", "--parsable", "-J", name, "-o", "/dev/null"];
+        let id = on_head(&[&options[..], more, &[&job]].concat());
+        id.trim().to_owned()
+    };
+    // cg has a node for itself and room for two more CPUs; ep is held, so that it does not start.
+    let cg = submit("cg", &["-N1", "-n2", "-w", "node1"]);
+    let ep = submit("ep-large", &["-N1", "-n2", "--hold"]);
+    wait_until("cg runs", || on_head(&["squeue", "-h", "-t", "R", "-o", "%i"]).trim() == cg);
+    let facts = repository().join("testdata/queues/pairing.toml").display().to_string();
+    let pair = [env!("CARGO_BIN_EXE_rankwright"), "pair", "--jobs", &facts, "--format", "json"];
+    // Slurm counts four CPUs, the file eight: neither matters here.
+    let proposal = on_head(&[&pair[..], &["--queue"]].concat());
+    let proposal: Value = serde_json::from_str(&proposal).unwrap();
+    let start = &proposal["starts"][0];
+    assert_eq!((&start["job"], &start["beside"]), (&ep.clone().into(), &cg.into()));
+    assert_eq!(start["nodes"], "node1");
+    let command = start["commands"][0].as_str().unwrap();
+    on_head(&command.split(' ').collect::<Vec<_>>());
+    on_head(&["scontrol", "release", &ep]);
+    wait_until("ep runs", || on_head(&["squeue", "-h", "-j", &ep, "-o", "%N"]).trim() == "node1");
+    on_head(&["scancel", "--user", on_head(&["id", "-un"]).trim()]);
     labs.ok(&["down", "--name", "a"]);
     labs.assert_nothing_left();
 }
