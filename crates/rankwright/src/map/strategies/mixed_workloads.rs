@@ -115,30 +115,43 @@ impl MixedWorkloads {
             Self::ExclusiveFull => (0, count),
             Self::ExclusiveHalf => (0, (count / 2).max(1)),
             Self::Shared { sockets_apart, .. } => {
-                let all: usize = together.iter().sum();
-                let bound = |before: usize| {
-                    let exact = before as f64 * count as f64 / all.max(1) as f64;
-                    let nearest = (exact.round() as usize).min(count);
-                    if *sockets_apart { nearest_socket(problem, node, exact) } else { nearest }
-                };
-                let before: usize = together[..position].iter().sum();
-                (bound(before), bound(before + together[position]))
+                let sockets = socket_bounds(problem, node);
+                let suffice = sockets.len() > together.len();
+                let at = if *sockets_apart && suffice { sockets } else { (0..=count).collect() };
+                let bounds = parts(at.len() - 1, together);
+                (at[bounds[position]], at[bounds[position + 1]])
             }
         };
         node.start + begin..node.start + end
     }
 }
 
-/// The begin of a socket, or the end of the node, that is nearest to a position among its slots.
-fn nearest_socket(problem: &Problem, node: &Range<usize>, exact: f64) -> usize {
+/// Where the parts of jobs begin among `units` slots or sockets, and where the last one ends: in
+/// proportion to their ranks, at least one each where there are enough.
+fn parts(units: usize, ranks: &[usize]) -> Vec<usize> {
+    let all = ranks.iter().sum::<usize>().max(1) as f64;
+    let mut before = 0;
+    let mut bounds = vec![0];
+    for (number, ranks_of_job) in ranks.iter().enumerate() {
+        before += ranks_of_job;
+        let nearest = (before as f64 * units as f64 / all).round() as usize;
+        let (least, most) = match units.checked_sub(ranks.len()) {
+            Some(spare) => (bounds[number] + 1, spare + number + 1),
+            None => (bounds[number], units),
+        };
+        bounds.push(nearest.clamp(least, most));
+    }
+    bounds
+}
+
+/// Where the sockets begin among the slots of a node, and the number of its slots.
+fn socket_bounds(problem: &Problem, node: &Range<usize>) -> Vec<usize> {
     let package = |at: usize| {
         let slot = &problem.slots()[node.start + at];
         problem.cluster.machine(slot.node).cores[slot.cores[0].index()].package
     };
     let is_bound = |at: &usize| *at == 0 || *at == node.len() || package(*at) != package(at - 1);
-    let distance = |at: &usize| (*at as f64 - exact).abs();
-    let bounds = (0..=node.len()).filter(is_bound);
-    bounds.min_by(|a, b| distance(a).total_cmp(&distance(b))).unwrap_or(0)
+    (0..=node.len()).filter(is_bound).collect()
 }
 
 #[cfg(test)]
@@ -177,7 +190,12 @@ mod tests {
     #[test]
     fn shares_are_in_proportion_to_ranks_and_may_be_whole_sockets() {
         assert_eq!(mapped("shared", &[6, 2]), "00 01 02 03 04 05 | 06 07");
-        assert_eq!(mapped("shared:sockets=apart", &[6, 2]), "00 01 02 03 10 11 | 04 05");
+        let apart = |ranks: &[u32]| mapped("shared:sockets=apart", ranks);
+        assert_eq!(apart(&[6, 2]), "00 01 02 03 10 11 | 04 05");
+        // The smaller job has a socket of its own, however small it is.
+        assert_eq!(apart(&[8, 1]), "00 01 02 03 10 11 12 13 | 04");
+        // Three jobs on two sockets: none can have one of its own.
+        assert_eq!(apart(&[2, 2, 2]), "00 01 | 03 04 | 05 06");
     }
 
     #[test]

@@ -106,7 +106,7 @@ impl Place {
         devices::require_devices(&whole, &self.selection.nics())?;
         let workload = self.workload(verbosity)?;
         steadiness::warn(&workload, verbosity);
-        strategies = self.with_modes(strategies, workload.jobs.len())?;
+        strategies = self.with_modes(strategies, &whole, workload.jobs.len())?;
         let launcher = self.files.launcher(&workload);
         let ranks = workload.rank_count();
         let of_programs = self.programs.granularity(line.as_ref(), ranks, &self.rank_size)?;
@@ -147,8 +147,14 @@ impl Place {
 
     /// The strategies for this number of jobs: that of --share alone; for several jobs also those that
     /// keep them together or apart.
-    fn with_modes(&self, mut usual: Vec<Strategy>, jobs: usize) -> anyhow::Result<Vec<Strategy>> {
+    fn with_modes(
+        &self,
+        mut usual: Vec<Strategy>,
+        whole: &Cluster,
+        jobs: usize,
+    ) -> anyhow::Result<Vec<Strategy>> {
         if let Some(mode) = self.share {
+            mode.check_sockets(whole, jobs)?;
             return Ok(vec![mode.strategy()?]);
         }
         if jobs > 1 && self.strategies.is_none() {

@@ -7,6 +7,7 @@ use rankwright::cluster::Cluster;
 use rankwright::ids::NodeId;
 use rankwright::map::Strategy;
 use rankwright::placement::Placement;
+use rankwright::units::counted;
 
 use crate::output::exit_code::Infeasible;
 
@@ -61,16 +62,42 @@ impl Mode {
         Ok(text.parse()?)
     }
 
-    /// Refuses a placement for which the nodes were too few.
+    /// Refuses jobs that cannot be kept on sockets of their own, before the search.
+    pub(super) fn check_sockets(self, cluster: &Cluster, jobs: usize) -> Result<(), Infeasible> {
+        let Self::Shared { per_node, apart: true } = self else { return Ok(()) };
+        let together = per_node.map_or(jobs, |per_node| per_node.min(jobs));
+        let sockets = |node: &NodeId| cluster.machine(*node).packages;
+        let fewer = cluster.node_ids().find(|node| sockets(node) < together);
+        fewer.map_or(Ok(()), |node| {
+            let (sockets, node) = (counted(sockets(&node), "socket"), &cluster.node(node).name);
+            Err(Infeasible(format!(
+                "--share: {together} jobs on a node need a socket each, {node} of cluster `{}` has {sockets}: \
+                 leave out `apart`, or fewer jobs per node",
+                cluster.name
+            )))
+        })
+    }
+
+    /// Refuses a placement in which the jobs do not share nodes this way, because the nodes or their
+    /// sockets are too few.
     pub(super) fn check(self, cluster: &Cluster, placement: &Placement) -> Result<(), Infeasible> {
         let mut jobs: BTreeMap<NodeId, BTreeSet<usize>> = BTreeMap::new();
+        let mut sockets: BTreeMap<(NodeId, usize), BTreeSet<usize>> = BTreeMap::new();
         let mut cores: BTreeMap<NodeId, usize> = BTreeMap::new();
         for (number, job) in placement.jobs().iter().enumerate() {
             for rank in &job.ranks {
                 jobs.entry(rank.node).or_default().insert(number);
                 *cores.entry(rank.node).or_default() += rank.cores.len();
+                for core in &rank.cores {
+                    let socket = cluster.machine(rank.node).cores[core.index()].package;
+                    sockets.entry((rank.node, socket)).or_default().insert(number);
+                }
             }
         }
+        let wrong = |what: String| {
+            Err(Infeasible(format!("--share: on cluster `{}` {what}", cluster.name)))
+        };
+        let name = |node: NodeId| &cluster.node(node).name;
         let most = match self {
             Self::ExclusiveFull | Self::ExclusiveHalf => 1,
             Self::Shared { per_node, .. } => per_node.unwrap_or(usize::MAX),
@@ -79,13 +106,30 @@ impl Mode {
         let half = |node: &NodeId| (cluster.machine(*node).cores.len() / 2).max(1);
         let full = cores.iter().find(|(node, cores)| **cores > half(node)).map(|(node, _)| *node);
         let full = full.filter(|_| self == Self::ExclusiveHalf);
-        match crowded.or(full) {
+        if let Some(node) = crowded.or(full) {
+            let node = name(node);
+            return wrong(format!("the nodes are too few: ranks that did not fit are on {node}"));
+        }
+        let Self::Shared { apart, .. } = self else { return Ok(()) };
+        let common = sockets.iter().find(|(_, jobs)| apart && jobs.len() > 1);
+        if let Some(((node, socket), jobs)) = common {
+            let jobs = jobs.iter().map(|job| format!("`{}`", placement.jobs()[*job].name));
+            let (jobs, node) = (jobs.collect::<Vec<_>>().join(" and "), name(*node));
+            return wrong(format!(
+                "{jobs} are on one socket (L#{socket} of {node}): there are too few nodes, or sockets per \
+                 node, to keep them apart"
+            ));
+        }
+        let shared: BTreeSet<usize> =
+            jobs.values().filter(|jobs| jobs.len() > 1).flatten().copied().collect();
+        let count = placement.jobs().len();
+        let has_partner = |job: usize| most > 1 && (job % most > 0 || job + 1 < count);
+        match (0..count).find(|job| has_partner(*job) && !shared.contains(job)) {
             None => Ok(()),
-            Some(node) => Err(Infeasible(format!(
-                "--share: cluster `{}` has too few nodes for this: ranks without a place were left for {}",
-                cluster.name,
-                cluster.node(node).name
-            ))),
+            Some(job) => wrong(format!(
+                "`{}` shares no node with another job: nodes have too few cores for all",
+                placement.jobs()[job].name
+            )),
         }
     }
 }
