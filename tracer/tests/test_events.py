@@ -290,8 +290,10 @@ class Network(unittest.TestCase):
             between = [(total, ranks[there][other, own]) for (own, other), total in ranks[here].items()
                        if (other, own) in ranks[there]]
             self.assertTrue(between)
+            # A library need not read what the other one sent last, in MPI_Finalize: less than two headers.
             for (out, into), (other_out, other_in) in between:
-                self.assertEqual((out, into), (other_in, other_out))
+                self.assertIn(out - other_in, range(100))
+                self.assertIn(other_out - into, range(100))
             traced = sent(events)[here, there][1]
             passed = sum(total[0] for total, _ in between)
             self.assertTrue(traced < passed < 1.1 * traced + 100000, f"{passed} for {traced}")

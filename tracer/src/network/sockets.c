@@ -146,12 +146,13 @@ __attribute__((constructor)) static void look_up_calls(void)
         return bytes;                                                              \
     }
 
-#define RECEIVES(name, call, parameters, arguments, descriptor)                        \
+/* `taken`: the bytes do not stay in the socket (MSG_PEEK). */
+#define RECEIVES(name, call, parameters, arguments, descriptor, taken)                 \
     ssize_t name parameters                                                        \
     {                                                                              \
         NEXT(ssize_t, call, parameters);                                           \
         const ssize_t bytes = next arguments;                                      \
-        if (bytes > 0 && atomic_load_explicit(&on, memory_order_relaxed))          \
+        if (bytes > 0 && (taken) && atomic_load_explicit(&on, memory_order_relaxed)) \
             record(descriptor, bytes, rw_nanoseconds(CLOCK_MONOTONIC), RW_TRANSPORT_RECEIVED); \
         return bytes;                                                              \
     }
@@ -160,17 +161,11 @@ SENDS(send, SEND, (int socket, const void *from, size_t length, int flags), (soc
 SENDS(sendmsg, SENDMSG, (int socket, const struct msghdr *message, int flags), (socket, message, flags), socket)
 SENDS(writev, WRITEV, (int file, const struct iovec *from, int count), (file, from, count), file)
 
-RECEIVES(recvmsg, RECVMSG, (int socket, struct msghdr *message, int flags), (socket, message, flags), socket)
-RECEIVES(readv, READV, (int file, const struct iovec *to, int count), (file, to, count), file)
-
-ssize_t recv(int socket, void *to, size_t length, int flags)
-{
-    NEXT(ssize_t, RECV, (int socket, void *to, size_t length, int flags));
-    const ssize_t bytes = next(socket, to, length, flags);
-    if (bytes > 0 && !(flags & MSG_PEEK) && atomic_load_explicit(&on, memory_order_relaxed))
-        record(socket, bytes, rw_nanoseconds(CLOCK_MONOTONIC), RW_TRANSPORT_RECEIVED);
-    return bytes;
-}
+RECEIVES(recv, RECV, (int socket, void *to, size_t length, int flags), (socket, to, length, flags), socket,
+         !(flags & MSG_PEEK))
+RECEIVES(recvmsg, RECVMSG, (int socket, struct msghdr *message, int flags), (socket, message, flags), socket,
+         !(flags & MSG_PEEK))
+RECEIVES(readv, READV, (int file, const struct iovec *to, int count), (file, to, count), file, true)
 
 /* The descriptor may become another connection. */
 int close(int descriptor)

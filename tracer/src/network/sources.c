@@ -1,6 +1,8 @@
 #include "sources.h"
 
 #include "../format/counters_format.h"
+#include "../mpi/warning.h"
+#include "../process/state.h"
 #include "../storage/allocate.h"
 
 #include <errno.h>
@@ -22,13 +24,14 @@ static const char *const patterns[] = {
     "/sys/class/cxi/*/device/telemetry/hni_sts_?x_ok_octets",
 };
 
-enum { MOST_FILES = 256, MOST_INTERFACES = 64, TABLE_BYTES = 64 << 10, NAME_BYTES = 64 };
+enum { MOST_FILES = 4096, MOST_INTERFACES = 1024, TABLE_BYTES = 256 << 10, NAME_BYTES = 64 };
 
 static struct {
     int files[MOST_FILES];
     uint32_t file_count;
     char interfaces[MOST_INTERFACES][NAME_BYTES];
     uint32_t interface_count;
+    uint32_t left_out;
     char *table; /* room for /proc/net/dev */
 } sources;
 
@@ -85,8 +88,12 @@ static void find_interfaces(struct rw_buffer *names)
     char name[NAME_BYTES], text[2 * NAME_BYTES];
     uint64_t in, out;
     for (const char *line = read_table(); (line = next_interface(line, name, &in, &out));) {
-        if (strcmp(name, "lo") == 0 || sources.interface_count == MOST_INTERFACES)
+        if (strcmp(name, "lo") == 0)
             continue;
+        if (sources.interface_count == MOST_INTERFACES) {
+            sources.left_out++;
+            continue;
+        }
         memcpy(sources.interfaces[sources.interface_count++], name, sizeof name);
         snprintf(text, sizeof text, "net/%s/tx_bytes", name);
         add_name(names, text);
@@ -116,7 +123,11 @@ static void find_files(struct rw_buffer *names, const char *pattern)
     glob_t found;
     if (glob(pattern, 0, NULL, &found) != 0)
         return;
-    for (size_t i = 0; i < found.gl_pathc && sources.file_count < MOST_FILES; i++) {
+    for (size_t i = 0; i < found.gl_pathc; i++) {
+        if (sources.file_count == MOST_FILES) {
+            sources.left_out += (uint32_t)(found.gl_pathc - i);
+            break;
+        }
         const char *path = found.gl_pathv[i];
         const int file = open(path, O_RDONLY | O_CLOEXEC);
         if (file < 0)
@@ -137,12 +148,15 @@ static void find_files(struct rw_buffer *names, const char *pattern)
 
 uint32_t rw_find_counters(struct rw_buffer *names)
 {
-    sources.file_count = sources.interface_count = 0;
+    sources.file_count = sources.interface_count = sources.left_out = 0;
     if (!sources.table)
         sources.table = rw_allocate(TABLE_BYTES, 1);
     find_interfaces(names);
     for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++)
         find_files(names, patterns[i]);
+    if (sources.left_out > 0)
+        rw_warn("rank %d: its node has more counters than are recorded: %u left out", rw_tracer.world_rank,
+                sources.left_out);
     return 2 * sources.interface_count + sources.file_count;
 }
 

@@ -7,9 +7,9 @@
 /* After MPI_Init, and before MPI_Finalize. */
 void rw_begin(void);
 void rw_end(void);
-/* Before MPI_Abort. */
 /* After the library has ended. */
 void rw_after_finalize(void);
+/* Before MPI_Abort. */
 void rw_abort(void);
 
 #pragma GCC visibility pop

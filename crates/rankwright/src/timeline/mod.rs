@@ -171,7 +171,7 @@ impl RecordedRun {
             efficiency::efficiencies(&self.recording, &self.matching, &self.clocks, span, windows)?;
         let passed = match times {
             SendTimes::Mpi => None,
-            SendTimes::Transport => Some(Passed::of(&self.passages, &self.clocks)),
+            SendTimes::Transport => Some(Passed::of(&self.passages, &self.clocks, span)),
         };
         Ok(Timeline { efficiency, ..Timeline::new(messages, passed, sites) })
     }

@@ -93,16 +93,17 @@ pub struct Passed {
 }
 
 impl Passed {
-    /// What passed over connections.
-    pub(super) fn of(passages: &[(Rank, Vec<Passage>)], clocks: &Clocks) -> Self {
+    /// What passed over connections until `end`, when the last rank ended its last call. After that the
+    /// tracer gathers its records.
+    pub(super) fn of(passages: &[(Rank, Vec<Passage>)], clocks: &Clocks, end: f64) -> Self {
         let mut passed = Self::default();
         for (rank, passages) in passages {
             let origin = clocks.origin(*rank);
             for Passage { time, peer, received, bytes } in passages.iter().copied() {
-                if peer == *rank {
+                let time = origin + time as f64 * 1e-9;
+                if peer == *rank || time > end {
                     continue;
                 }
-                let time = origin + time as f64 * 1e-9;
                 let transfer = Transfer { time, bytes, process: rank.0, peer: peer.0 };
                 let list = if received { &mut passed.receives } else { &mut passed.sends };
                 list.push(transfer);

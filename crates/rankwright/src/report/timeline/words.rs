@@ -61,7 +61,7 @@ pub(super) fn lines(report: &TimelineReport) -> Vec<(&'static str, String)> {
     }
     if let Some(steadiness) = report.steadiness {
         let text = format!(
-            "KPSS {:.2} (steady below 0.46), quarters differ by {}, partners by {}",
+            "KPSS {:.2}, quarters differ by {} (steady: KPSS below 0.46, or quarters by 25 % at most), partners by {}",
             steadiness.kpss,
             percent(steadiness.quarters_differ),
             percent(steadiness.partners_change)

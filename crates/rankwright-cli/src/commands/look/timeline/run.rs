@@ -69,7 +69,8 @@ impl RunOptions {
             return Err(UsageError(text).into());
         }
         let profile = profile_file::read(Path::new(&self.profile))?;
-        let series = counter_series::read(Path::new(&self.profile))?;
+        let mut series = counter_series::read(Path::new(&self.profile))?;
+        cut_after_program(&mut series, &profile);
         if profile.run.events.is_none() && series.is_empty() {
             let what = match profile.ranks.iter().all(|rank| rank.host.is_empty()) {
                 true => "was not recorded by rankwright",
@@ -134,7 +135,7 @@ impl RunOptions {
             Some(path) => self.placed(&cluster, path, hosts.len(), verbosity)?,
             None => match Sites::recorded_on(&cluster, &hosts) {
                 Ok(sites) => sites,
-                // Nobody asked for the cluster of the site.
+                // The user did not name the cluster of the site.
                 Err(_) if !named => return Ok(assumed(&hosts)),
                 Err(host) => {
                     let text = format!(
@@ -177,6 +178,17 @@ impl RunOptions {
             output::warn(verbosity, text);
         }
         Ok(sites)
+    }
+}
+
+/// Leaves out what was counted after the last rank called MPI_Finalize: then the tracer gathers its records.
+fn cut_after_program(series: &mut [NodeSeries], profile: &Profile) {
+    let end = profile.ranks.iter().map(|rank| rank.wall.0).fold(0.0, f64::max);
+    if end > 0.0 {
+        for node in series {
+            let last = end + node.sampling.period_s;
+            node.samples.retain(|sample| sample.time as f64 * 1e-9 <= last);
+        }
     }
 }
 

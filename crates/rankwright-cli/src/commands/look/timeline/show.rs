@@ -10,6 +10,7 @@ use rankwright::units::Seconds;
 
 use super::run::{Run, RunOptions};
 use crate::options::{Format, ResultOptions, parse_count_to};
+use crate::output::exit_code::UsageError;
 use crate::output::{self, Verbosity};
 
 /// Options of `rankwright timeline show`.
@@ -51,6 +52,7 @@ const WIDTH: usize = 100;
 impl Show {
     pub(crate) fn run(self, verbosity: &Verbosity) -> anyhow::Result<()> {
         self.result.check()?;
+        self.check_picture()?;
         let run = self.run.read(verbosity)?;
         let timeline = run.timeline(self.windows as usize, verbosity)?;
         let is_picture = self.result.is_named(".svg");
@@ -84,6 +86,24 @@ impl Show {
         };
         report.counted = CountedRow::of(counted(&run.series, first_start, &bins));
         self.result.write(&self.shown(&report, &run, is_picture))
+    }
+
+    /// Refuses other pictures than SVG, and a picture in another format.
+    fn check_picture(&self) -> Result<(), UsageError> {
+        if [".png", ".pdf", ".jpg", ".jpeg", ".gif", ".eps"]
+            .iter()
+            .any(|other| self.result.is_named(other))
+        {
+            return Err(UsageError(
+                "-o: pictures are written as SVG: name the file .svg".to_owned(),
+            ));
+        }
+        if self.result.is_named(".svg") && self.result.format != Format::Table {
+            let text =
+                "-o FILE.svg writes a picture: leave out --format, or name the file otherwise";
+            return Err(UsageError(text.to_owned()));
+        }
+        Ok(())
     }
 
     fn shown(&self, report: &TimelineReport, run: &Run, is_picture: bool) -> String {
