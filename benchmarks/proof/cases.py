@@ -33,7 +33,7 @@ class Case:
 
     @property
     def half(self):
-        """Parameters are chosen on the even programs; odd ones are only looked at."""
+        """If parameters are ever chosen by these programs, then on the even ones only. So far none is."""
         program = self.jobs[0][0].removeprefix("./")
         kind = self.jobs[0][1] if program == "traffic" else ""
         return "odd" if hashlib.sha256((program + kind).encode()).digest()[-1] % 2 else "even"

@@ -90,6 +90,18 @@ class Program:
         return (self.verdict == "shorter_run") == (high < 1)
 
 
+def plain_errors(programs):
+    """|predicted / measured - 1| of seconds, and of ratios to the first placement with a prediction, by medians."""
+    seconds, ratios = [], []
+    for program in programs:
+        known = [(program.predicted[name], program.median(name)) for name in program.measured if name in program.predicted]
+        seconds += [abs(predicted / measured - 1) for predicted, measured in known]
+        if known:
+            base = known[0][0] / known[0][1]
+            ratios += [abs(predicted / measured / base - 1) for predicted, measured in known[1:]]
+    return seconds, ratios
+
+
 def percent(value):
     return f"{100 * value:.1f} %"
 
@@ -111,8 +123,9 @@ def report_times(rows):
             ratio = percent(ratios[name]) if name in ratios else "-"
             print(f"| {program.name} | {program.half} | {name} | {predicted} | {program.median(name):.3f} ({low:.3f} to {high:.3f}) "
                   f"| {off} | {ratio} |")
-    print("\n| programs | pairs in the right order | seconds off | ratios off | regret of `place`, mean and worst | verdict right |")
-    print("|---|---|---|---|---|---|")
+    print("\n| programs | pairs in the right order | seconds: predicted / measured - 1 | ratios, the same | seconds beyond the "
+          "interval | ratios beyond it | regret of `place`, mean and worst | verdict right |")
+    print("|---|---|---|---|---|---|---|---|")
     for half in ("even", "odd", "all"):
         of = [program for program in programs if half in (program.half, "all")]
         pairs = [right for program in of for _, _, right in program.pairs()]
@@ -122,7 +135,8 @@ def report_times(rows):
         verdicts = [program.gain_is_right() for program in of]
         if not regrets:
             continue
-        print(f"| {half} ({len(of)}) | {sum(pairs)} of {len(pairs)} | {spread(seconds)} | {spread(ratios)} "
+        plain = " | ".join(spread(errors) for errors in plain_errors(of))
+        print(f"| {half} ({len(of)}) | {sum(pairs)} of {len(pairs)} | {plain} | {spread(seconds)} | {spread(ratios)} "
               f"| {statistics.mean(regrets):.3f}, {max(regrets):.3f} | {verdicts.count(True)} of {len(verdicts) - verdicts.count(None)} |")
     misses = [f"- {program.name}: {a} was faster than {b}, predicted the other way round"
               for program in programs for a, b, right in program.pairs() if not right]
