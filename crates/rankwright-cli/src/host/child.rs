@@ -8,6 +8,7 @@ use std::sync::{Once, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use anyhow::{Context, bail};
 use rustix::process::{Pid, Signal, getpgid, getpgrp, kill_process};
 
 /// The time between asking a child to end and killing it.
@@ -113,20 +114,40 @@ pub(crate) fn code(status: ExitStatus) -> u8 {
     code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1)
 }
 
-/// The beginning of the output of a short program; `None` if it cannot be started or takes longer
-/// than `patience`.
+/// The beginning of the output of a short program, whatever its exit status; `None` if it cannot be
+/// started or takes longer than `patience`.
 pub(crate) fn first_output(command: &mut Command, patience: Duration) -> Option<String> {
-    output_within(command, 64 * 1024, patience)
+    let mut child = command.stdout(Stdio::piped()).spawn().ok()?;
+    let text = read_within(&mut child, 64 * 1024, patience);
+    end(&mut child).ok()?;
+    text
 }
 
-/// Up to `most` bytes of the output of a program; `None` if it cannot be started or takes longer than
-/// `patience`.
-pub(crate) fn output_within(
+/// The whole output of a program; an error if it cannot be started, fails, prints more than `most` bytes
+/// or takes longer than `patience`.
+pub(crate) fn whole_output(
     command: &mut Command,
     most: u64,
     patience: Duration,
-) -> Option<String> {
-    let mut child = command.stdout(Stdio::piped()).spawn().ok()?;
+) -> anyhow::Result<String> {
+    let deadline = Instant::now() + patience;
+    let mut child = command.stdout(Stdio::piped()).spawn().context("it cannot be started")?;
+    let text = read_within(&mut child, most + 1, patience);
+    let is_whole = text.as_ref().is_some_and(|text| text.len() as u64 <= most);
+    let status = if is_whole { wait(&mut child, Some(deadline))? } else { None };
+    if status.is_none() {
+        end(&mut child)?;
+    }
+    match (text, status) {
+        (Some(text), Some(status)) if status.success() => Ok(text),
+        (_, Some(status)) => bail!("it failed ({status})"),
+        (Some(_), None) if !is_whole => bail!("it prints more than {} MiB", most >> 20),
+        (_, None) => bail!("no answer within {} s", patience.as_secs()),
+    }
+}
+
+/// Up to `most` bytes of what a child prints; `None` if it prints longer than `patience`.
+fn read_within(child: &mut Child, most: u64, patience: Duration) -> Option<String> {
     let pipe = child.stdout.take()?;
     let (sender, receiver) = mpsc::channel();
     thread::spawn(move || {
@@ -135,7 +156,5 @@ pub(crate) fn output_within(
         // The receiver is gone if it took too long.
         let _ = sender.send(String::from_utf8_lossy(&text).into_owned());
     });
-    let text = receiver.recv_timeout(patience).ok();
-    end(&mut child).ok()?;
-    text
+    receiver.recv_timeout(patience).ok()
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use anyhow::bail;
+use anyhow::Context;
 
 use crate::host::{child, find_program};
 use crate::output::exit_code::UsageError;
@@ -26,9 +26,12 @@ pub(crate) fn jobs(columns: &str) -> anyhow::Result<String> {
     };
     let mut command = Command::new(squeue);
     command.args(["-o", columns]).stdin(Stdio::null());
-    let text = child::output_within(&mut command, MOST_BYTES, PATIENCE).unwrap_or_default();
-    if text.is_empty() {
-        bail!("squeue: no answer (its own message is above); try `squeue -o \"{columns}\"`");
+    // The user's own defaults would leave out jobs or columns.
+    for (name, _) in std::env::vars_os() {
+        if name.as_encoded_bytes().starts_with(b"SQUEUE_") {
+            command.env_remove(name);
+        }
     }
-    Ok(text)
+    let text = child::whole_output(&mut command, MOST_BYTES, PATIENCE);
+    text.with_context(|| format!("squeue gave no queue; try `squeue -o \"{columns}\"` by hand"))
 }

@@ -48,6 +48,8 @@ pub struct Alone {
     pub device_use: f64,
     /// How many nodes it has on whole nodes and on half of the cores.
     pub nodes: (usize, usize),
+    /// The number of its messages.
+    pub messages: u64,
 }
 
 /// Jobs alone and beside each other.
@@ -61,7 +63,15 @@ pub struct Prediction {
     /// The same to first order: the time in communication grows by the share in which the other uses the
     /// network device.
     pub first_order: Vec<f64>,
+    /// The pairs, background then measured, that are not replayed together because the one in the
+    /// background would begin again too often: `beside` has the first order for them.
+    pub not_replayed: Vec<(usize, usize)>,
 }
+
+/// A job in the background is replayed up to this many times, or longer up to this many messages.
+const MOST_REPETITIONS: f64 = 10.0;
+/// As above.
+const MOST_MESSAGES: f64 = 5e6;
 
 /// Why slowdowns cannot be predicted.
 #[derive(Debug, thiserror::Error)]
@@ -103,15 +113,24 @@ pub fn predict(
         percent(grown, full)
     };
     let cells = || (0..count).flat_map(|row| (0..count).map(move |column| (row, column)));
-    let mut beside = Vec::new();
+    let (mut beside, mut not_replayed) = (Vec::new(), Vec::new());
     for (background, measured) in cells() {
-        beside.push(match background == measured && !options.with_itself {
-            true => Estimate { mean: first_order(background, measured), half_width: f64::INFINITY },
-            false => run.beside(background, measured, &alone)?,
+        let is_asked = background != measured || options.with_itself;
+        let repetitions = alone[measured].half.0 / alone[background].half.0;
+        let messages = repetitions * alone[background].messages as f64;
+        let takes_long = repetitions > MOST_REPETITIONS && messages > MOST_MESSAGES;
+        if is_asked && takes_long {
+            not_replayed.push((background, measured));
+        }
+        beside.push(match is_asked && !takes_long {
+            false => {
+                Estimate { mean: first_order(background, measured), half_width: f64::INFINITY }
+            }
+            true => run.beside(background, measured, &alone)?,
         });
     }
     let first_order = cells().map(|(row, column)| first_order(row, column)).collect();
-    Ok(Prediction { alone, beside, first_order })
+    Ok(Prediction { alone, beside, first_order, not_replayed })
 }
 
 impl Prediction {
@@ -255,6 +274,7 @@ impl Run<'_, '_> {
             communicating: if end > 0.0 { waited / end } else { 0.0 },
             device_use: device_use(&half, &on_half),
             nodes: (nodes_of(&on_full).len(), nodes_of(&on_half).len()),
+            messages: half.outcome.jobs[0].messages,
         })
     }
 

@@ -26,6 +26,8 @@ pub struct QueuedJob {
     pub cpus: u32,
     /// Beside whom it may run.
     pub sharing: NodeSharing,
+    /// It holds CPUs and does not run: it is ending, suspended or stopped. Nothing starts beside it.
+    pub is_held: bool,
 }
 
 /// Beside whom a job may run.
@@ -46,7 +48,8 @@ impl QueuedJob {
         !self.hosts.is_empty()
     }
 
-    /// The most CPUs that it has or wants on a node.
+    /// The CPUs that it has or wants on each node, if its nodes have equally many (rounded up): queues
+    /// tell only their sum.
     #[must_use]
     pub fn cpus_per_node(&self) -> u32 {
         self.cpus.div_ceil(self.nodes.max(1))
@@ -69,8 +72,8 @@ pub struct Proposal {
     pub starts: Vec<Start>,
     /// The jobs in no start, in the order of the queue, and why.
     pub left: Vec<(usize, Why)>,
-    /// The gain of all starts against each of their jobs alone on whole nodes, as a share of the node
-    /// time of these jobs.
+    /// By how much the run times of all jobs in starts are shorter than alone on whole nodes: the mean of
+    /// their shares.
     pub gain: f64,
 }
 
@@ -90,7 +93,7 @@ pub struct Start {
 }
 
 impl Start {
-    /// The gain against both alone on whole nodes, as a share of their node time.
+    /// By how much the run times of both are shorter than alone on whole nodes: the mean of both shares.
     #[must_use]
     pub fn gain(&self) -> f64 {
         1.0 - (self.percent.0 + self.percent.1) / 200.0
@@ -112,7 +115,13 @@ pub enum Why {
     Hinders,
     /// Those that it could run with are better off with others.
     LeftOver,
+    /// Other jobs come first in the queue: of those that wait, and of those that run with room beside
+    /// them, [`MOST_CONSIDERED`] each are considered.
+    Later,
 }
+
+/// How many waiting jobs are considered, and how many running ones: the first of the queue.
+pub const MOST_CONSIDERED: usize = 250;
 
 /// The job of a [`JobSet`] that a name in the queue means: that of the same name, else the longest name
 /// that it begins with, followed by `-`, `_` or `.` (`cg-large` is a `cg`).
@@ -138,15 +147,7 @@ pub fn propose(
     options: &PairOptions,
 ) -> Proposal {
     let room = Room::new(queue, cpus_per_node);
-    let mut left: Vec<(usize, Why)> = Vec::new();
-    let mut candidates = Vec::new();
-    for (at, job) in queue.iter().enumerate() {
-        match (kind_of(&job.name, jobs), room.refusal(job)) {
-            (None, _) => left.push((at, Why::Unknown)),
-            (_, Some(why)) => left.push((at, why)),
-            (Some(kind), None) => candidates.push((at, kind)),
-        }
-    }
+    let (candidates, mut left) = candidates(jobs, queue, &room);
     let job = |candidate: usize| &queue[candidates[candidate].0];
     let kinds: Vec<usize> = candidates.iter().map(|(_, kind)| *kind).collect();
     let ranks = (0..kinds.len()).map(|candidate| job(candidate).cpus_per_node());
@@ -194,6 +195,33 @@ pub fn propose(
     Proposal { starts, left, gain }
 }
 
+/// A job by its place in the queue, with its kind.
+type Candidate = (usize, usize);
+
+/// The jobs that may share nodes with others, and those that cannot, with the reason. Jobs that are held
+/// are neither.
+fn candidates(
+    jobs: &JobSet,
+    queue: &[QueuedJob],
+    room: &Room,
+) -> (Vec<Candidate>, Vec<(usize, Why)>) {
+    let (mut candidates, mut left) = (Vec::new(), Vec::new());
+    let mut considered = [0; 2];
+    for (at, job) in queue.iter().enumerate().filter(|(_, job)| !job.is_held) {
+        let count = &mut considered[usize::from(job.runs())];
+        match (kind_of(&job.name, jobs), room.refusal(job)) {
+            (None, _) => left.push((at, Why::Unknown)),
+            (_, Some(why)) => left.push((at, why)),
+            (Some(_), None) if *count == MOST_CONSIDERED => left.push((at, Why::Later)),
+            (Some(kind), None) => {
+                *count += 1;
+                candidates.push((at, kind));
+            }
+        }
+    }
+    (candidates, left)
+}
+
 /// Of partners that are equal within the tolerance a running one is better: it has nodes already.
 fn prefer_running(
     pairing: &mut Pairing,
@@ -206,7 +234,9 @@ fn prefer_running(
         if members.iter().any(|job| runs(*job)) {
             continue;
         }
-        let limit = set.cost(options, &members) * (1.0 + options.tolerance);
+        let cost = set.cost(options, &members);
+        // The cost of a speedup is negative.
+        let limit = cost + options.tolerance * cost.abs();
         let equal = |job: usize, partner: usize| {
             shared(set, options, job, partner).filter(|cost| *cost <= limit)
         };
@@ -273,7 +303,10 @@ impl<'a> Room<'a> {
             (true, true) => false,
             (true, false) => self.hosts_with(a, b.cpus_per_node()).count() >= b.nodes as usize,
             (false, true) => self.hosts_with(b, a.cpus_per_node()).count() >= a.nodes as usize,
-            (false, false) => a.cpus_per_node() + b.cpus_per_node() <= self.cpus_per_node,
+            (false, false) => {
+                let wanted = [a, b].map(|job| u64::from(job.cpus_per_node()));
+                wanted.iter().sum::<u64>() <= u64::from(self.cpus_per_node)
+            }
         };
         is_possible && a.may_meet(b)
     }
@@ -287,7 +320,7 @@ impl<'a> Room<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{JobFacts, Slowdowns};
+    use super::super::{JobFacts, Objective, Slowdowns};
     use super::*;
 
     const HALF: [f64; 3] = [75.0, 100.0, 75.0];
@@ -309,6 +342,7 @@ mod tests {
             nodes,
             cpus: 4 * nodes,
             sharing: NodeSharing::Any,
+            is_held: false,
         }
     }
 
@@ -352,6 +386,30 @@ mod tests {
         let [start] = &proposal.starts[..] else { panic!("{proposal:?}") };
         assert_eq!((start.job, start.beside), (0, 2));
         assert_eq!(proposal.left, [(1, Why::LeftOver)]);
+        let options = PairOptions { objective: Objective::WeightedSpeedup, ..Default::default() };
+        assert_eq!(propose(&jobs(), &queue, 8, &options).starts[0].beside, 2);
+    }
+
+    #[test]
+    fn a_job_that_is_held_keeps_its_cpus_and_gets_no_neighbour() {
+        let held = QueuedJob { is_held: true, ..job("ft", &["n0"], 1) };
+        let proposal = proposed(&[job("ep", &[], 1), job("cg", &["n0"], 1), held.clone()]);
+        assert_eq!(proposal.left, [(0, Why::NoRoom), (1, Why::Full)]);
+        assert_eq!(proposed(&[job("ep", &[], 1), held]).left, [(0, Why::NoRoom)]);
+    }
+
+    #[test]
+    fn of_a_long_queue_the_first_are_considered() {
+        let count = MOST_CONSIDERED + 3;
+        let mut queue = vec![job("ep", &[], 1); count];
+        queue.push(job("cg", &["n0"], 1));
+        let left = proposed(&queue).left;
+        let later: Vec<usize> =
+            left.iter().filter(|(_, why)| *why == Why::Later).map(|(at, _)| *at).collect();
+        assert_eq!(later, [count - 3, count - 2, count - 1]);
+        let wide = QueuedJob { cpus: u32::MAX - 1, ..job("ep", &[], 1) };
+        let proposal = propose(&jobs(), &[wide.clone(), wide], u32::MAX, &PairOptions::default());
+        assert_eq!(proposal.starts, []);
     }
 
     #[test]

@@ -67,7 +67,7 @@ pub fn table(text: &str, file: &str) -> Result<Table, InputError> {
         }
         for (column, cell) in cells[1..].iter().enumerate() {
             percent[row * count + column] =
-                positive(cell.strip_suffix('%').unwrap_or(cell).trim(), cell, file, PERCENT)
+                cell_number(cell.strip_suffix('%').unwrap_or(cell).trim(), cell, file, PERCENT)
                     .map_err(|error| at(error.in_field(&jobs[column])))?;
         }
     }
@@ -78,7 +78,19 @@ pub fn table(text: &str, file: &str) -> Result<Table, InputError> {
     Ok(Table { jobs, slowdowns: Slowdowns::new(count, percent) })
 }
 
-const PERCENT: &str = "the run time in percent of that alone, like 97.5";
+/// What a number must be: from, to, in words.
+type Bounds = (f64, f64, &'static str);
+
+/// Bounds of run times in percent.
+pub(super) const PERCENTS: (f64, f64) = (1e-3, 1e6);
+/// Bounds of run times in seconds.
+pub(super) const TIMES: (f64, f64) = (1e-12, 1e12);
+
+const PERCENT: Bounds = (
+    PERCENTS.0,
+    PERCENTS.1,
+    "the run time in percent of that alone, like 97.5, from .001 to a million",
+);
 
 /// The jobs of a header.
 fn header_of(header: &[&str], file: &str) -> Result<Vec<String>, InputError> {
@@ -103,18 +115,19 @@ fn header_of(header: &[&str], file: &str) -> Result<Vec<String>, InputError> {
     Ok(jobs.iter().map(ToString::to_string).collect())
 }
 
-/// A cell as a positive number.
-fn positive(text: &str, cell: &str, file: &str, expected: &str) -> Result<f64, InputError> {
+/// A cell as a number.
+fn cell_number(text: &str, cell: &str, file: &str, bounds: Bounds) -> Result<f64, InputError> {
+    let (least, most, expected) = bounds;
     if cell.is_empty() {
         return Err(InputError::new(file, "an empty cell", expected));
     }
     match text.parse::<f64>() {
-        Ok(number) if number.is_finite() && number > 0.0 => Ok(number),
+        Ok(number) if (least..=most).contains(&number) => Ok(number),
         _ => Err(InputError::new(file, format!("`{cell}`"), expected)),
     }
 }
 
-const SECONDS: &str = "a time above 0, in seconds";
+const SECONDS: Bounds = (TIMES.0, TIMES.1, "a time above 0, in seconds, up to 1e12");
 
 /// Reads run times alone on whole nodes, `job,seconds`, in any order; gives them in the order of `jobs`.
 ///
@@ -141,8 +154,8 @@ pub fn runtimes(text: &str, file: &str, jobs: &[String]) -> Result<Vec<f64>, Inp
             let expected = format!("a job of the table: {}", jobs.join(", "));
             return Err(at(InputError::new(file, format!("job `{name}`"), expected)));
         };
-        let time =
-            positive(time, time, file, SECONDS).map_err(|error| at(error.in_field("seconds")))?;
+        let time = cell_number(time, time, file, SECONDS)
+            .map_err(|error| at(error.in_field("seconds")))?;
         if let Some((_, first)) = seconds[job].replace((time, number)) {
             let error = InputError::new(file, format!("job `{name}` again"), "one line per job");
             return Err(at(error.with_advice(format!("the first one is line {first}"))));

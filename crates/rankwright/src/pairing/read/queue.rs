@@ -14,12 +14,13 @@ pub const EXPECTED_QUEUE: &str =
 /// The format of `squeue -o` that has all that is needed.
 pub const COLUMNS: &str = "%i|%j|%T|%C|%D|%N|%u|%h";
 
-/// The jobs of a queue that wait or run.
+/// The jobs of a queue that wait or hold CPUs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Queue {
     /// In the order of the file.
     pub jobs: Vec<QueuedJob>,
-    /// How many jobs neither wait nor run: they have ended or are about to, or are suspended.
+    /// How many jobs neither wait nor run: they have ended or are about to, or are suspended. Those that
+    /// hold CPUs are among `jobs`.
     pub others: usize,
 }
 
@@ -35,8 +36,8 @@ impl Queue {
             true => of_json(text, file)?,
             false => of_lines(text, file)?,
         };
-        let (found, others): (Vec<_>, Vec<_>) = jobs.into_iter().partition(Option::is_some);
-        Ok(Self { jobs: found.into_iter().flatten().collect(), others: others.len() })
+        let others = jobs.iter().filter(|job| job.as_ref().is_none_or(|job| job.is_held)).count();
+        Ok(Self { jobs: jobs.into_iter().flatten().collect(), others })
     }
 }
 
@@ -53,11 +54,17 @@ struct Written<'a> {
 }
 
 impl Written<'_> {
-    /// The job; `None` if it neither waits nor runs.
+    /// The job; `None` if it has ended.
     fn job(self, file: &str) -> Result<Option<QueuedJob>, InputError> {
-        let runs = match self.state.to_ascii_uppercase().as_str() {
-            "RUNNING" | "R" | "CONFIGURING" | "CF" => true,
-            "PENDING" | "PD" => false,
+        let (runs, is_held) = match self.state.to_ascii_uppercase().as_str() {
+            "RUNNING" | "R" | "CONFIGURING" | "CF" => (true, false),
+            "PENDING" | "PD" => (false, false),
+            "COMPLETING" | "CG" | "SUSPENDED" | "S" | "STOPPED" | "ST" | "SIGNALING" | "SI"
+            | "STAGE_OUT" | "SO" | "RESIZING" | "RS"
+                if !self.hosts.is_empty() =>
+            {
+                (true, true)
+            }
             _ => return Ok(None),
         };
         let wrong = |found: String, expected: &str| {
@@ -84,6 +91,7 @@ impl Written<'_> {
             hosts,
             cpus: self.cpus,
             sharing: self.sharing,
+            is_held,
         }))
     }
 }
@@ -204,7 +212,7 @@ fn of_json(text: &str, file: &str) -> Result<Vec<Option<QueuedJob>>, InputError>
         let written = Written {
             id: &id,
             name: text("name"),
-            state: words_of(&job["job_state"])[0],
+            state: state_of(&words_of(&job["job_state"])),
             cpus: number("cpus"),
             nodes: number("node_count"),
             hosts: text("nodes"),
@@ -214,6 +222,12 @@ fn of_json(text: &str, file: &str) -> Result<Vec<Option<QueuedJob>>, InputError>
         written.job(file)
     };
     jobs.iter().map(job).collect()
+}
+
+/// The state of a job from its words: since Slurm 23.02 flags follow it, of which COMPLETING matters.
+fn state_of<'a>(words: &[&'a str]) -> &'a str {
+    let is_completing = |word: &&&str| word.eq_ignore_ascii_case("COMPLETING");
+    words.iter().find(is_completing).or(words.first()).copied().unwrap_or_default()
 }
 
 /// A number, or since Slurm 23.02 an object with `set` and `number`.

@@ -8,6 +8,7 @@ use serde::Deserialize;
 
 use super::super::{JobFacts, JobSet, NodeMemory, Slowdowns};
 use super::EXPECTED_RULES;
+use super::csv::{PERCENTS, TIMES};
 use crate::files::{InputError, TomlText};
 use crate::units::Bytes;
 
@@ -89,6 +90,19 @@ impl Rules {
         self.cores
     }
 
+    /// An error if a job has `ranks`; `because` says why they must not be given.
+    ///
+    /// # Errors
+    /// At the first of them.
+    pub fn refuse_ranks(&self, because: &str) -> Result<(), InputError> {
+        let Some(ranks) = self.tables.job.iter().find_map(|job| job.ranks.as_ref()) else {
+            return Ok(());
+        };
+        let found = ranks.get_ref().to_string();
+        let error = self.source().error(ranks.span(), "job.ranks", found, "no `ranks`");
+        Err(error.with_advice(because))
+    }
+
     fn source(&self) -> TomlText<'_> {
         TomlText { file: &self.file, text: &self.text, folder: Path::new("") }
     }
@@ -117,20 +131,22 @@ impl Rules {
         if is_possible(number) {
             return Ok(number);
         }
-        Err(self.source().error(value.span(), field, format!("{number}"), expected))
+        let found = if number.abs() < 1e16 { format!("{number}") } else { format!("{number:e}") };
+        Err(self.source().error(value.span(), field, found, expected))
     }
 
     /// Puts what a table says into the facts of its job.
     fn fill(&self, job: &JobTable, facts: &mut JobFacts) -> Result<(), InputError> {
-        let is_positive = |x: f64| x.is_finite() && x > 0.0;
         if let Some(seconds) = &job.seconds {
-            let expected = "a time above 0, in seconds";
-            facts.seconds = Some(self.within(seconds, "job.seconds", is_positive, expected)?);
+            let is_possible = |x: f64| (TIMES.0..=TIMES.1).contains(&x);
+            let expected = "a time above 0, in seconds, up to 1e12";
+            facts.seconds = Some(self.within(seconds, "job.seconds", is_possible, expected)?);
         }
         if let Some(half) = &job.half {
-            let expected =
-                "the run time on half of the cores in percent of that on whole nodes, above 0";
-            facts.half = Some(self.within(half, "job.half", is_positive, expected)?);
+            let is_possible = |x: f64| (PERCENTS.0..=PERCENTS.1).contains(&x);
+            let expected = "the run time on half of the cores in percent of that on whole nodes, from .001 to \
+                            a million";
+            facts.half = Some(self.within(half, "job.half", is_possible, expected)?);
         }
         if let Some(ranks) = &job.ranks {
             facts.ranks = whole(&self.source(), ranks, "job.ranks")?;

@@ -95,6 +95,11 @@ impl Pair {
         self.profiles.check(self.table.is_some() || self.jobs.is_some())?;
         let rules = self.text(self.jobs.as_deref(), read::EXPECTED_RULES)?;
         let rules = rules.map(|(text, file)| read::Rules::parse(&text, &file)).transpose()?;
+        if let (Some(rules), None) = (&rules, &self.queue)
+            && self.profiles.are_given()
+        {
+            rules.refuse_ranks("profiles are replayed with half of the cores for each job")?;
+        }
         let with_itself = self.copies.get() > 1 || self.queue.is_some();
         let predicted = self.profiles.predict(with_itself, verbosity)?;
         let known = match &predicted {

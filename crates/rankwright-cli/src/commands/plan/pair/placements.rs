@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use rankwright::files::make_folder;
 use rankwright::pairing::{Group, Pairing, Part, nodes_of, placed_from};
 use rankwright::placement::{JobShape, PlacementFile};
 use rankwright::traffic::Workload;
@@ -19,14 +18,16 @@ pub(super) fn write(
     verbosity: &Verbosity,
 ) -> anyhow::Result<()> {
     let Some(folder) = &predicted.placements else { return Ok(()) };
-    make_folder(folder)?;
     let mut used = 0;
     for (number, group) in pairing.groups.iter().enumerate() {
         let (file, nodes) = match placed_on(predicted, group, copies, used) {
             Ok(placed) => placed,
-            // All nodes are taken: this group follows the first ones.
-            Err(_) if used > 0 => placed_on(predicted, group, copies, 0)?,
-            Err(error) => return Err(error),
+            Err(error) if used == 0 => return Err(error),
+            // All nodes are taken: this group and the next ones run after the first ones.
+            Err(_) => {
+                used = 0;
+                placed_on(predicted, group, copies, used)?
+            }
         };
         used += nodes;
         let path = folder.join(format!("group-{}.json", number + 1));

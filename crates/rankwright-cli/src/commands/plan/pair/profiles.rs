@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::bail;
 use clap::Args;
 use rankwright::cluster::Cluster;
+use rankwright::files::make_folder;
 use rankwright::pairing::{
     JobFacts, ModeError, PredictError, PredictOptions, Prediction, Slowdowns, predict,
 };
@@ -84,6 +85,10 @@ impl Predicted {
 }
 
 impl ProfileOptions {
+    pub(super) fn are_given(&self) -> bool {
+        !self.workloads.is_empty()
+    }
+
     /// Whether there are profiles, and the other options have an effect. `described`: the jobs are in a
     /// file.
     pub(super) fn check(&self, described: bool) -> Result<(), UsageError> {
@@ -109,6 +114,8 @@ impl ProfileOptions {
             return Ok(None);
         }
         let cluster = self.sharing.cluster.read()?;
+        // Before the replays: they take long.
+        self.sharing.placements.as_deref().map_or(Ok(()), make_folder)?;
         let (mut jobs, mut names) = (Vec::new(), Vec::new());
         for name in &self.workloads {
             let workload = inputs::workload(name, verbosity)?;
@@ -117,7 +124,7 @@ impl ProfileOptions {
         }
         let names = unique(names);
         self.traffic(&names)?;
-        let (replayer, notes) = replayer(&jobs, &names)?;
+        let (replayer, mut notes) = replayer(&jobs, &names)?;
         if jobs.len() < 2 && !with_itself {
             let text = format!("only the job `{}`: expected at least two, or --copies 2", names[0]);
             return Err(UsageError(text).into());
@@ -136,6 +143,7 @@ impl ProfileOptions {
         let prediction = predict(&cluster, &replayer, &names, &options, &mut observer);
         drop(watch);
         let prediction = prediction.map_err(with_exit_code)?;
+        notes.extend(not_replayed(&prediction, &names));
         let mut predicted = Predicted { cluster, jobs, names, prediction, notes, placements: None };
         predicted.placements.clone_from(&self.sharing.placements);
         self.with_memory(predicted).map(Some)
@@ -180,6 +188,21 @@ impl ProfileOptions {
             .map_err(|error| with_exit_code(error.into()))?;
         Ok(Predicted { prediction, ..predicted })
     }
+}
+
+/// A note on pairs that were not replayed together.
+fn not_replayed(prediction: &Prediction, names: &[String]) -> Option<String> {
+    let pair = |(background, measured): &(usize, usize)| {
+        format!("{} beside {}", names[*measured], names[*background])
+    };
+    let pairs: Vec<String> = prediction.not_replayed.iter().map(pair).collect();
+    (!pairs.is_empty()).then(|| {
+        format!(
+            "first order only, because the job in the background is so short that a replay would repeat it \
+             too often: {}",
+            pairs.join(", ")
+        )
+    })
 }
 
 /// The jobs to replay: by their calls where those were recorded, else by their clocks; and what to note.

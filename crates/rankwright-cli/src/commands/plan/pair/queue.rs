@@ -166,7 +166,7 @@ impl QueueReport {
             vec![row.job.clone(), row.name.clone(), state.to_owned(), row.why.to_owned()]
         };
         let rows: Vec<_> = self.left.iter().map(row).collect();
-        format!("\n{}", output::table(&["not started", "name", "it", "because"], &rows))
+        format!("\n{}", output::table(&["not started", "name", "state", "because"], &rows))
     }
 }
 
@@ -251,8 +251,8 @@ fn sentence(proposal: &Proposal, queue: &Queue, starts: &[StartRow], answer: &st
     };
     let gain = 100.0 * proposal.gain;
     let gain = match answer == NO_DIFFERENCE {
-        true => format!("no difference in node time ({gain:+.1} %)"),
-        false => format!("{gain:.1} % less node time than on whole nodes"),
+        true => format!("no difference in run time ({gain:+.1} %)"),
+        false => format!("run times {gain:.1} % shorter on average than alone on whole nodes"),
     };
     format!("Start {job} ({name}) beside {beside} ({other}){place}{more}: {gain}")
 }
@@ -270,5 +270,6 @@ fn reason(why: Why, job: &QueuedJob) -> &'static str {
         Why::NoRoom => "no known job may run beside it with enough free CPUs",
         Why::Hinders => "beside each job with room, one of the two would lose",
         Why::LeftOver => "the jobs it could run with are better off with others",
+        Why::Later => "many jobs come before it in the queue; these are considered first",
     }
 }

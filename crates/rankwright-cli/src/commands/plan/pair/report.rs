@@ -318,15 +318,16 @@ fn sentence(
 /// A gain in words.
 fn gain(objective: Objective, gain: f64) -> String {
     let percent = 100.0 * gain;
-    let less = |what: &str| match percent >= 0.0 {
-        true => format!("{percent:.1} % less {what} than alone"),
-        false => format!("{:.1} % more {what} than alone", -percent),
+    let than_alone = |what: &str, (better, worse): (&str, &str)| match percent >= 0.0 {
+        true => format!("{what} {percent:.1} % {better} than alone"),
+        false => format!("{what} {:.1} % {worse} than alone", -percent),
     };
+    let length = ("shorter", "longer");
     match objective {
-        Objective::Sum => less("node time"),
-        Objective::Runtime => less("node time in seconds"),
-        Objective::Worst => less("time for the slower job of each"),
-        Objective::Makespan => less("time until the last job ends"),
+        Objective::Sum => than_alone("run times on average", length),
+        Objective::Runtime => than_alone("sum of all run times", length),
+        Objective::Worst => than_alone("run time of the slower job of each pair", length),
+        Objective::Makespan => than_alone("the last job ends", ("earlier", "later")),
         Objective::WeightedSpeedup => format!("{percent:+.1} % work in the same time"),
     }
 }
