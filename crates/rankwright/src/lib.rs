@@ -52,8 +52,8 @@
 //!
 //! # Features
 //!
-//! Off by default, because they need libraries of the system: `hwloc` (discovers this machine,
-//! [`cluster::read::live`](cluster::read)) and `scotch` (the strategy `drb`).
+//! Off by default, because they need libraries of the system: `hwloc` (discovers this machine by libhwloc
+//! instead of from `/sys`, [`cluster::read::live`]) and `scotch` (the strategy `drb`).
 
 mod foundation;
 

@@ -2,7 +2,8 @@
 
 use std::num::NonZeroUsize;
 
-use rankwright::cluster::{Cluster, ClusterDescription, NodeGroup, hostlist};
+use rankwright::cluster::read::live;
+use rankwright::cluster::{Cluster, ClusterDescription, hostlist};
 use rankwright::files::InputError;
 
 /// This host as a cluster of one node; the PUs that this process may use are free.
@@ -11,20 +12,7 @@ pub(crate) fn cluster() -> anyhow::Result<Cluster> {
     let names = hostlist::expand(&host)
         .and_then(hostlist::distinct)
         .map_err(|error| InputError::new("host name", error.found, error.expected))?;
-    Ok(ClusterDescription::uniform(&host, names, this_machine()?).build()?)
-}
-
-#[cfg(feature = "hwloc")]
-fn this_machine() -> anyhow::Result<NodeGroup> {
-    Ok(rankwright::cluster::read::live::discover()?)
-}
-
-#[cfg(not(feature = "hwloc"))]
-fn this_machine() -> anyhow::Result<NodeGroup> {
-    anyhow::bail!(
-        "this rankwright was built without libhwloc; use `lstopo node.xml` and `rankwright cluster \
-         import node.xml`"
-    )
+    Ok(ClusterDescription::uniform(&host, names, live::discover()?).build()?)
 }
 
 /// Number of PUs that this process may use, by affinity and control groups.

@@ -6,7 +6,7 @@
 //! | source | reader | result |
 //! |---|---|---|
 //! | `cluster.toml` | [`toml`] | [`Cluster`](super::Cluster) |
-//! | libhwloc and /sys on this machine | `live` (feature `hwloc`) | [`NodeGroup`](super::NodeGroup) |
+//! | this machine: libhwloc (feature `hwloc`) and /sys | [`live`] | [`NodeGroup`](super::NodeGroup) |
 //! | a built-in name, `paper:2013` | `built_in` | [`Cluster`](super::Cluster) |
 //! | hwloc XML (`lstopo node.xml`) | `hwloc_xml` | [`NodeGroup`](super::NodeGroup) |
 //! | a synthetic string of hwloc | `synthetic` | [`Machine`](super::Machine) |
@@ -15,8 +15,8 @@
 //! | Slurm's `topology.conf` | `topology_conf` | switches, then a [`Cluster`](super::Cluster) like another one |
 //! | output of `ibnetdiscover` | `ibnetdiscover` | switches with adapters, then a [`Cluster`](super::Cluster) like another one |
 
+pub(super) mod functions;
 pub(super) mod infiniband_rate;
-#[cfg(feature = "hwloc")]
 pub mod live;
 pub(super) mod switch_order;
 pub(super) mod switch_tree;

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::cluster::{Core, Machine, NumaNode, Pu};
+use crate::cluster::{ARM, Core, Machine, NumaNode, Pu};
 use crate::ids::{CoreId, LARGEST_INDEX, NumaId, PuId};
 
 /// An object of the tree.
@@ -55,6 +55,28 @@ impl Object {
         self.children.iter().for_each(|child| child.collect_memories(into));
         into.extend(self.memories.iter().cloned());
     }
+}
+
+/// The L# of each NUMA node, by P#.
+pub(in crate::cluster) fn numa_by_number(machine: &Machine) -> BTreeMap<u32, NumaId> {
+    let nodes = machine.numa_nodes.iter().enumerate();
+    nodes.map(|(index, node)| (node.os_index, NumaId::from_index(index))).collect()
+}
+
+/// The name of a processor: its model, else the numbers of an Arm processor where the system has no model.
+pub(in crate::cluster) fn processor_name(
+    model: Option<&str>,
+    implementer: Option<&str>,
+    part: Option<&str>,
+) -> Option<String> {
+    // Linux calls many Arm processors by their instruction set: `ARMv8 Processor rev 1 (v8l)`.
+    let is_named = |model: &&str| {
+        !model.is_empty() && !model.starts_with("ARMv") && !model.starts_with("AArch64")
+    };
+    if let Some(model) = model.map(str::trim).filter(is_named) {
+        return Some(model.to_owned());
+    }
+    Some(format!("{ARM} {} part {}", implementer?, part?))
 }
 
 /// The machine of a tree without nested cores. Objects get L# in tree order. A machine without

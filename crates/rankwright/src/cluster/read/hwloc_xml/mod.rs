@@ -12,15 +12,14 @@ mod element;
 mod memory;
 mod version1;
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
 use self::bitmap::Bitmap;
 use self::element::Element;
 use super::tree::{self, Kind, Object};
-use crate::cluster::{ARM, NodeGroup};
+use crate::cluster::NodeGroup;
 use crate::files::{InputError, read_text};
-use crate::ids::{LARGEST_INDEX, NumaId};
+use crate::ids::LARGEST_INDEX;
 
 /// What a file must be, for error messages.
 pub const EXPECTED: &str = "hwloc XML of version 1, 2 or 3 (written by `lstopo node.xml`)";
@@ -95,16 +94,13 @@ impl Version {
 /// The model of the first package that has one; the numbers of an Arm processor where the system has
 /// no model. hwloc 1 may have them at the machine.
 fn processor(object: &Element) -> Option<String> {
-    // Linux calls many Arm processors by their instruction set: `ARMv8 Processor rev 1 (v8l)`.
-    let is_named = |model: &&str| {
-        !model.is_empty() && !model.starts_with("ARMv") && !model.starts_with("AArch64")
-    };
-    if let Some(model) = object.info("CPUModel").map(str::trim).filter(is_named) {
-        return Some(model.to_owned());
-    }
-    if let (Some(implementer), Some(part)) = (object.info("CPUImplementer"), object.info("CPUPart"))
-    {
-        return Some(format!("{ARM} {implementer} part {part}"));
+    let name = tree::processor_name(
+        object.info("CPUModel"),
+        object.info("CPUImplementer"),
+        object.info("CPUPart"),
+    );
+    if name.is_some() {
+        return name;
     }
     let objects = object.children.iter().filter(|child| child.name == "object");
     let above_cores = objects.filter(|child| child.attribute("type") != Some("Core"));
@@ -132,12 +128,7 @@ impl Document<'_> {
         }
         let mut machine = tree::machine(&object)
             .map_err(|(actual, expected)| self.error(root, actual, &expected))?;
-        let logical: BTreeMap<u32, NumaId> = machine
-            .numa_nodes
-            .iter()
-            .enumerate()
-            .map(|(index, node)| (node.os_index, NumaId::from_index(index)))
-            .collect();
+        let logical = tree::numa_by_number(&machine);
         let devices = devices::collect(self, root, &logical)?;
         (machine.nics, machine.gpus) = devices;
         machine.numa_distance = match self.version {

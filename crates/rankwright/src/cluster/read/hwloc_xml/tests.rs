@@ -5,7 +5,7 @@ use crate::cluster::read::toml;
 use crate::cluster::{
     Cluster, ClusterDescription, GpuVendor, HardwareRates, MemoryAccess, NumaNode, Rates,
 };
-use crate::ids::{CoreId, NodeId, PuId};
+use crate::ids::{CoreId, NodeId, NumaId, PuId};
 use crate::units::{BytesPerSecond, Seconds};
 
 fn machine(name: &str) -> NodeGroup {
