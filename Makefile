@@ -6,7 +6,7 @@ PROFILE ?= release
 BUILT := target/$(PROFILE)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check build docs bench proof proof-bytes install dist-tracers dist clean
+.PHONY: help demo test check build docs bench proof proof-bytes install install-files dist-tracers dist clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -46,18 +46,23 @@ proof-bytes: ## Compare predicted with counted bytes of each network device; fai
 	$(MAKE) build
 	benchmarks/proof/run --bytes
 
-install: build ## Install below PREFIX (/usr/local)
+install: build install-files ## Install below PREFIX (/usr/local)
+
+# What is built already. EMULATOR runs programs of another machine; TRACERS is empty for none.
+TRACERS ?= target/tracers
+EMULATOR ?=
+install-files:
 	install -D -t $(DESTDIR)$(PREFIX)/bin $(BUILT)/rankwright $(BUILT)/rankwright-exec
 	install -d $(DESTDIR)$(PREFIX)/share/man/man1
-	$(BUILT)/rankwright man --all $(DESTDIR)$(PREFIX)/share/man/man1
+	$(EMULATOR) $(BUILT)/rankwright man --all $(DESTDIR)$(PREFIX)/share/man/man1
 	install -d $(DESTDIR)$(PREFIX)/share/bash-completion/completions
-	$(BUILT)/rankwright completion bash > $(DESTDIR)$(PREFIX)/share/bash-completion/completions/rankwright
+	$(EMULATOR) $(BUILT)/rankwright completion bash > $(DESTDIR)$(PREFIX)/share/bash-completion/completions/rankwright
 	install -d $(DESTDIR)$(PREFIX)/share/zsh/site-functions
-	$(BUILT)/rankwright completion zsh > $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_rankwright
+	$(EMULATOR) $(BUILT)/rankwright completion zsh > $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_rankwright
 	install -d $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d
-	$(BUILT)/rankwright completion fish > $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/rankwright.fish
-	for abi in $(notdir $(wildcard target/tracers/*)); do \
-		install -D -t $(DESTDIR)$(PREFIX)/lib/rankwright/tracers/$$abi target/tracers/$$abi/*.so || exit 1; \
+	$(EMULATOR) $(BUILT)/rankwright completion fish > $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/rankwright.fish
+	for abi in $(if $(TRACERS),$(notdir $(wildcard $(TRACERS)/*))); do \
+		install -D -t $(DESTDIR)$(PREFIX)/lib/rankwright/tracers/$$abi $(TRACERS)/$$abi/*.so || exit 1; \
 		if [ ! -e target/probes/$$abi/rankwright-probe ]; then \
 			echo "no probe for $$abi, so \`calibrate\` builds it: \`make dist-tracers\` makes it" >&2; \
 			continue; \
@@ -68,8 +73,8 @@ install: build ## Install below PREFIX (/usr/local)
 dist-tracers: ## Build the tracer and the probe for each kind of MPI, for nodes without a compiler
 	scripts/dist-tracers
 
-dist: ## Pack what `make install` installs into target/package/
-	scripts/dist
+dist: ## Pack programs without shared libraries, as an archive and a Debian package, into target/package/
+	scripts/packages/dist
 
 clean: ## Remove everything that was built
 	$(CARGO) clean
