@@ -8,17 +8,18 @@ use crate::output::Verbosity;
 /// Places MPI processes on cores, memories and network devices so that they wait as little as
 /// possible for each other.
 #[derive(Debug, Parser)]
-#[command(name = "rankwright", version, max_term_width = 100, subcommand_required = true)]
+#[command(name = "rankwright", version, max_term_width = 100)]
 pub(crate) struct Cli {
     #[command(flatten)]
     pub(crate) verbosity: Verbosity,
+    /// Without a command: what to do next here.
     #[command(subcommand)]
-    pub(crate) command: Command,
+    pub(crate) command: Option<Command>,
 }
 
 /// The groups of `rankwright --help`; a command in none of them is an error in a test.
 const GROUPS: [(&str, &[&str]); 5] = [
-    ("Every day", &["profile", "place", "run", "check"]),
+    ("Every day", &["profile", "place", "run", "check", "doctor"]),
     ("Look", &["traffic", "timeline", "compare", "cluster"]),
     ("Plan", &["calibrate", "map", "nic", "simulate", "pair", "lint", "launch"]),
     ("Prove", &["lab", "reproduce"]),

@@ -28,7 +28,10 @@ fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => error.exit(),
     };
-    let result = commands::execute(cli.command, &cli.verbosity, cli::command);
+    let result = match cli.command {
+        Some(command) => commands::execute(command, &cli.verbosity, cli::command),
+        None => commands::next_steps(),
+    };
     match result {
         Ok(code) => {
             if cli.verbosity.verbose {

@@ -30,4 +30,4 @@ pub use remote_shell::remote_command;
 pub use services::relay::relay;
 pub use state::{LabName, NAME_VARIABLE};
 pub use status::{LabState, LabStatus, status};
-pub use up::{Plan, Site};
+pub use up::{Plan, Site, ready};

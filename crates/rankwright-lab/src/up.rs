@@ -185,3 +185,13 @@ fn write_agent(folder: &Folder) -> anyhow::Result<()> {
     fs::set_permissions(&path, fs::Permissions::from_mode(0o755))
         .with_context(|| path.display().to_string())
 }
+
+/// Whether a lab can be made here: its programs are installed, and namespaces are permitted. Returns whether
+/// that is as root.
+///
+/// # Errors
+/// With what is missing or refused, and what to do.
+pub fn ready() -> anyhow::Result<bool> {
+    tools::check("a lab", &tools::TOOLS)?;
+    Ok(Privilege::probe()? == Privilege::Root)
+}

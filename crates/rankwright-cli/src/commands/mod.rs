@@ -12,7 +12,8 @@ use std::process::ExitCode;
 use clap::Subcommand;
 
 use crate::output::Verbosity;
-use every_day::{check, place, profile, run};
+pub(crate) use every_day::next_steps::next_steps;
+use every_day::{check, doctor, place, profile, run};
 use look::{cluster, compare, timeline, traffic};
 use plan::{calibrate, launch, lint, map, nic, pair, simulate};
 use programs::{completion, exec, man};
@@ -43,6 +44,8 @@ pub(crate) enum Command {
     Check(check::Check),
     /// Print the completion script of a shell
     Completion(completion::Completion),
+    /// Test what is installed and works, and name what is missing and the package that has it
+    Doctor(doctor::Doctor),
     /// Bind this rank as placed, then execute the program (the shim that launchers start)
     Exec(exec::Exec),
     /// Write the files and the command line that a launcher needs for a placement
@@ -82,6 +85,7 @@ pub(crate) fn execute(
         Command::Cluster(command) => command.run(verbosity),
         Command::Check(command) => command.run(verbosity),
         Command::Completion(command) => command.run(whole()),
+        Command::Doctor(command) => command.run(verbosity),
         Command::Exec(command) => command.run(),
         Command::Launch(command) => command.run(verbosity),
         Command::Lint(command) => command.run(verbosity),

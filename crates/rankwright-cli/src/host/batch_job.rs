@@ -160,6 +160,16 @@ pub(crate) fn system() -> Option<&'static str> {
     }
 }
 
+/// The title of the current job, also of one of Flux, whose hosts only Flux tells; `None` outside of a
+/// job.
+pub(crate) fn title_here() -> Option<String> {
+    let of_flux = || {
+        let job = ["FLUX_JOB_ID", "FLUX_ENCLOSING_ID"].into_iter().find_map(variable)?;
+        Some(format!("job {job} of Flux"))
+    };
+    system().map(title).or_else(of_flux)
+}
+
 /// The title and the hosts of the current job; `None` outside of a job.
 ///
 /// # Errors

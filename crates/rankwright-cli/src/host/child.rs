@@ -123,6 +123,51 @@ pub(crate) fn first_output(command: &mut Command, patience: Duration) -> Option<
     text
 }
 
+/// How a short program ended.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    pub(crate) status: ExitStatus,
+    /// The beginning of its standard output and of its standard error.
+    pub(crate) output: String,
+    pub(crate) error: String,
+}
+
+/// Runs a short program to its end.
+///
+/// # Errors
+/// If it cannot be started, or takes longer than `patience`.
+pub(crate) fn ended(command: &mut Command, patience: Duration) -> io::Result<Ended> {
+    let deadline = Instant::now() + patience;
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn()?;
+    let late = || io::Error::new(io::ErrorKind::TimedOut, format!("no end after {patience:?}"));
+    let pipes: [Option<Box<dyn Read + Send>>; 2] = [
+        child.stdout.take().map(|pipe| Box::new(pipe) as _),
+        child.stderr.take().map(|pipe| Box::new(pipe) as _),
+    ];
+    let read = pipes.map(|pipe| {
+        let (sender, receiver) = mpsc::channel();
+        thread::spawn(move || {
+            let mut begin = Vec::new();
+            if let Some(mut pipe) = pipe {
+                let _ = pipe.by_ref().take(64 * 1024).read_to_end(&mut begin);
+                // What goes on writing must not wait for a full pipe.
+                let _ = io::copy(&mut pipe, &mut io::sink());
+            }
+            let _ = sender.send(String::from_utf8_lossy(&begin).into_owned());
+        });
+        receiver
+    });
+    let Some(status) = wait(&mut child, Some(deadline))? else {
+        end(&mut child)?;
+        return Err(late());
+    };
+    let rest = deadline.saturating_duration_since(Instant::now()).min(GRACE);
+    // Programs that it left behind may hold the pipes.
+    let [output, error] = read.map(|text| text.recv_timeout(rest).unwrap_or_default());
+    Ok(Ended { status, output, error })
+}
+
 /// The whole output of a program; an error if it cannot be started, fails, prints more than `most` bytes
 /// or takes longer than `patience`.
 pub(crate) fn whole_output(

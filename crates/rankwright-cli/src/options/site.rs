@@ -108,6 +108,11 @@ impl Defaults {
         Ok(cluster.edit(|description| description.rates = rates.value.clone())?)
     }
 
+    /// Whether there is a cluster.
+    pub(crate) fn has_cluster(&self) -> bool {
+        self.values.cluster.is_some()
+    }
+
     /// Whether the cluster is that of a variable, which a user sets for one shell.
     pub(crate) fn has_cluster_of_environment(&self) -> bool {
         self.values.cluster.as_ref().is_some_and(|named| named.source.line.is_none())

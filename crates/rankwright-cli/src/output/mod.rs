@@ -1,16 +1,18 @@
 //! Output: results on standard output, warnings and errors on standard error, tables, exit codes.
 
+mod colour;
 pub(crate) mod exit_code;
 pub(crate) mod progress;
 pub(crate) mod sources;
 mod verbosity;
 
 use std::fmt::Display;
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, Write};
 
 use anyhow::Context;
 use comfy_table::{CellAlignment, Table, presets};
 
+pub(crate) use colour::{Meaning, Stream, paint};
 pub(crate) use verbosity::Verbosity;
 
 /// Writes to standard output.
@@ -87,30 +89,20 @@ pub(crate) fn print_unless_closed(text: &str, to_stderr: bool) -> anyhow::Result
 /// Prints a warning to standard error; suppressed by `--quiet`.
 pub(crate) fn warn(verbosity: &Verbosity, text: impl Display) {
     if !verbosity.quiet {
-        to_stderr(format_args!("{} {text}", paint("warning:", anstyle::AnsiColor::Yellow)));
+        let begin = paint("warning:", Meaning::Warning, Stream::Error);
+        to_stderr(format_args!("{begin} {text}"));
     }
 }
 
 /// Prints an error with its causes.
 pub(crate) fn error(error: &anyhow::Error) {
-    to_stderr(format_args!("{} {error:#}", paint("error:", anstyle::AnsiColor::Red)));
+    let begin = paint("error:", Meaning::Error, Stream::Error);
+    to_stderr(format_args!("{begin} {error:#}"));
 }
 
 fn to_stderr(text: std::fmt::Arguments<'_>) {
     // If standard error is closed, this cannot be reported.
     let _ = writeln!(io::stderr(), "{text}");
-}
-
-/// Whether colours are wanted: standard error is a terminal and `NO_COLOR` is not set.
-fn paint(text: &str, colour: anstyle::AnsiColor) -> String {
-    let wanted = io::stderr().is_terminal()
-        && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-    if wanted {
-        let style = anstyle::Style::new().bold().fg_color(Some(colour.into()));
-        format!("{style}{text}{style:#}")
-    } else {
-        text.to_owned()
-    }
 }
 
 #[cfg(test)]

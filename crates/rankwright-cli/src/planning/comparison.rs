@@ -16,7 +16,8 @@ pub(crate) fn show_answer(
     };
     let (header, rows) = answer.table();
     let table = output::table(&header, &rows);
-    let mut text = format!("{}\n\n{table}\n{}", answer.text, answer.remarks());
+    let first = output::paint(&answer.text, output::Meaning::Answer, output::Stream::Output);
+    let mut text = format!("{first}\n\n{table}\n{}", answer.remarks());
     if verbosity.verbose {
         text += &format!("\n{}", show(comparison, format));
     }

@@ -56,6 +56,13 @@ pub(crate) struct Compiler {
     version: String,
 }
 
+impl Compiler {
+    /// Where it is.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
 impl Part {
     /// The installed file for an ABI, beside this program's folder, if there is one.
     pub(crate) fn installed(&self, abi: Abi) -> Option<PathBuf> {
@@ -109,7 +116,8 @@ impl Part {
         let why = format!(
             "no installed {0} for {1}{installed} and no compiler to build it: \
              expected {2} beside {3}{4} or on PATH; install the MPI's development package (Debian: \
-             libopenmpi-dev or libmpich-dev), or rankwright with its {0}s (make dist-tracers)",
+             libopenmpi-dev or libmpich-dev), or rankwright with its {0}s (make dist-tracers); `rankwright doctor` tests the whole \
+             installation",
             self.name,
             target.abi,
             names.join(" or "),

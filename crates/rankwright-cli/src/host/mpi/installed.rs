@@ -10,16 +10,18 @@ use crate::host::find_program;
 
 /// The launchers on PATH.
 #[derive(Debug, Default)]
-pub(super) struct Installed {
-    pub(super) launchers: Vec<Mpi>,
+pub(crate) struct Installed {
+    pub(crate) launchers: Vec<Mpi>,
     /// A description of each program that was asked.
     pub(super) seen: Vec<String>,
+    /// The programs with the name of a launcher that are none of a known MPI, and what they print.
+    pub(crate) others: Vec<(PathBuf, String)>,
 }
 
 impl Installed {
     /// Asks the launchers what they are, the one with the name `first` before all others; only the first
     /// one if it is `enough`.
-    pub(super) fn until(first: &str, enough: &dyn Fn(&Mpi) -> bool) -> Self {
+    pub(crate) fn until(first: &str, enough: &dyn Fn(&Mpi) -> bool) -> Self {
         let others = MPI_LAUNCHERS.into_iter().filter(|name| *name != first);
         let names = std::iter::once(first).chain(others);
         let mut programs = names.filter_map(|name| find_program(Path::new(name)));
@@ -53,7 +55,10 @@ impl Installed {
                 self.seen.push(format!("{name} ({} {major}.{minor})", mpi.family));
                 self.launchers.push(mpi);
             }
-            Err(said) => self.seen.push(format!("{name} (prints {said})")),
+            Err(said) => {
+                self.seen.push(format!("{name} (prints {said})"));
+                self.others.push((program.to_owned(), said));
+            }
         }
     }
 }

@@ -219,7 +219,8 @@ fn nothing_for(
     let seen = if seen.is_empty() { "none".to_owned() } else { seen.join(", ") };
     let why = format!(
         "no launcher of {owner} on PATH; launchers found: {seen}; load the module of your MPI, \
-         or write the files with `rankwright launch` and start the job by hand"
+         or write the files with `rankwright launch` and start the job by hand (`rankwright doctor` \
+         tests what is here)"
     );
     NotStarted { code: 127, why }
 }

@@ -1,12 +1,13 @@
 //! The MPIs of launchers and libraries on this machine.
 
 pub(crate) mod built;
-mod installed;
+pub(crate) mod installed;
 pub(crate) mod launcher;
 pub(crate) mod library;
+pub(crate) mod tracer;
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
@@ -36,6 +37,22 @@ impl fmt::Display for Family {
 }
 
 impl Family {
+    /// The family of a launcher, by its path with all links followed; `None` where that does not tell.
+    pub(crate) fn by_path(path: &Path) -> Option<Self> {
+        const WORDS: [(&str, Family); 8] = [
+            ("intel", Family::Intel),
+            ("impi", Family::Intel),
+            ("openmpi", Family::OpenMpi),
+            ("open-mpi", Family::OpenMpi),
+            ("orterun", Family::OpenMpi),
+            ("prterun", Family::OpenMpi),
+            ("mpich", Family::Mpich),
+            ("hydra", Family::Mpich),
+        ];
+        let path = path.to_string_lossy().to_ascii_lowercase();
+        WORDS.iter().find(|(word, _)| path.contains(word)).map(|(_, family)| *family)
+    }
+
     /// The family of a library, by its version text: `Open MPI v4.1.4`.
     pub(crate) fn of_library(library: &str) -> Option<Self> {
         [Self::OpenMpi, Self::Mpich, Self::Intel]

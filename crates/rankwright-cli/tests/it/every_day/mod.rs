@@ -2,6 +2,7 @@
 
 mod accuracy;
 pub(crate) mod check;
+mod doctor;
 mod end_to_end;
 mod limits;
 mod placing;

@@ -221,6 +221,12 @@ pub fn find(name: &str) -> Option<&'static Stack> {
 }
 
 impl Stack {
+    /// Whether it drives devices of a kind.
+    #[must_use]
+    pub fn drives(&self, kind: NicKind) -> bool {
+        self.kinds.contains(&kind)
+    }
+
     /// Sets the variables that give this stack the devices of a job's ranks, by local rank only where
     /// `local_ranks` are right. Returns notes for the user.
     ///

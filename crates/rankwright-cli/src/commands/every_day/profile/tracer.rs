@@ -3,20 +3,10 @@
 use std::path::PathBuf;
 
 use super::program::Chosen;
-use crate::host::mpi::built::{Part, Target};
+use crate::host::mpi::built::Target;
+use crate::host::mpi::tracer::TRACER;
 use crate::launching::launch_line::LaunchLine;
 use crate::output::Verbosity;
-
-/// The tracer. It is not linked with the MPI library of the compiler: it uses the program's.
-const TRACER: Part = Part {
-    name: "tracer",
-    file_name: "librankwright_tracer.so",
-    folder: "lib/rankwright/tracers",
-    sources: include!(concat!(env!("OUT_DIR"), "/tracer_sources.rs")),
-    compile: &["-c", "-fPIC", "-std=c11", "-D_GNU_SOURCE", "-O2", "-Wall", "-Wextra"],
-    link: &["-shared", "-Wl,--as-needed", "-Wl,-z,lazy"],
-    libraries: &["-ldl", "-lpthread", "-lm"],
-};
 
 /// The tracer's library for an MPI: the installed one of its ABI, else one that this user has built
 /// before, else one built now with the compiler of this MPI.

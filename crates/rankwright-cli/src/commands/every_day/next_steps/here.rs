@@ -1,0 +1,232 @@
+//! What is here: batch job, launchers, files of this folder.
+
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use rankwright::launch::MPI_LAUNCHERS;
+
+use crate::host::mpi::Family;
+use crate::host::this_host::usable_pus;
+use crate::host::{batch_job, find_program};
+use crate::options::site::Defaults;
+
+/// The most entries of this folder that are looked at, and the most files that are opened.
+const MOST_ENTRIES: usize = 10_000;
+const MOST_OPENED: usize = 100;
+
+/// What is here.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Here {
+    pub(super) job: Option<Job>,
+    /// The launchers that were found, in words.
+    pub(super) launchers: Vec<String>,
+    /// The name of the one for an example.
+    pub(super) launcher: Option<String>,
+    /// The newest profile, and the newest placement unless the profile is newer.
+    pub(super) profile: Option<String>,
+    pub(super) placement: Option<String>,
+    /// A placement for invented hosts, which starts nothing.
+    pub(super) example: Option<String>,
+    /// `cluster.toml`, else another description.
+    pub(super) cluster: Option<String>,
+    /// The program with the name of the profile.
+    pub(super) program: Option<String>,
+    pub(super) site_has_cluster: bool,
+    pub(super) usable_pus: usize,
+}
+
+/// The batch job around this process.
+#[derive(Debug, Clone)]
+pub(super) struct Job {
+    /// `job 7 of Slurm`
+    pub(super) title: String,
+    /// The number of tasks that the user requested, if known.
+    pub(super) tasks: Option<usize>,
+    pub(super) is_flux: bool,
+}
+
+impl Job {
+    /// Whether `run --profile` can ask which nodes the job has.
+    pub(super) fn grants_known_nodes(&self) -> bool {
+        !self.is_flux
+    }
+
+    fn around() -> Option<Self> {
+        let title = batch_job::title_here()?;
+        let tasks = std::env::var("SLURM_NTASKS").ok().and_then(|text| text.parse().ok());
+        let is_flux = batch_job::system().is_none();
+        Some(Self { title, tasks: tasks.filter(|_| !is_flux), is_flux })
+    }
+}
+
+impl Here {
+    /// Looks at the environment, PATH and this folder.
+    pub(super) fn look() -> Self {
+        let job = Job::around();
+        let files = Files::of(Path::new("."));
+        let (launcher, launchers) = launchers(job.as_ref());
+        let stem = files.profile.as_ref().and_then(|(_, name)| name.strip_suffix(".rwp"));
+        let program = stem.map(|stem| format!("./{stem}"));
+        let program = program.filter(|name| find_program(Path::new(name)).is_some());
+        // A profile that was recorded after the placement is to be placed.
+        let stale = |placement: &Dated| files.profile.as_ref().is_some_and(|p| p.0 > placement.0);
+        let placement = files.placement.filter(|placement| !stale(placement));
+        let name = |file: Option<Dated>| file.map(|(_, name)| name);
+        Self {
+            job,
+            launchers,
+            launcher,
+            program,
+            placement: name(placement),
+            profile: name(files.profile),
+            example: name(files.example),
+            cluster: files.cluster,
+            site_has_cluster: Defaults::read().is_ok_and(|defaults| defaults.has_cluster()),
+            usable_pus: usable_pus().get(),
+        }
+    }
+}
+
+/// The name of the launcher for an example, and all launchers with their MPI, which is told by the path:
+/// asking them takes longer than all else.
+fn launchers(job: Option<&Job>) -> (Option<String>, Vec<String>) {
+    let mut seen: Vec<PathBuf> = Vec::new();
+    let mut names: Vec<&str> = Vec::new();
+    let mut described = Vec::new();
+    for name in MPI_LAUNCHERS {
+        let Some(path) = find_program(Path::new(name)) else { continue };
+        let real = path.canonicalize().unwrap_or(path);
+        if seen.contains(&real) {
+            continue;
+        }
+        described.push(match Family::by_path(&real) {
+            Some(family) => format!("{name} ({family})"),
+            None => name.to_owned(),
+        });
+        names.push(name);
+        seen.push(real);
+    }
+    let of_managers = ["srun", "flux"].into_iter();
+    let found: Vec<&str> =
+        of_managers.filter(|name| find_program(Path::new(name)).is_some()).collect();
+    described.extend(found.iter().map(|name| (*name).to_owned()));
+    // Outside of a job, srun and flux would wait for nodes.
+    let of_job = match job {
+        Some(job) if job.is_flux => found.iter().find(|name| **name == "flux"),
+        Some(_) => found.iter().find(|name| **name == "srun"),
+        None => None,
+    };
+    let launcher = of_job.filter(|_| names.is_empty() || job.is_some_and(|job| job.is_flux));
+    let launcher = launcher.or(names.first()).map(|name| (*name).to_owned());
+    (launcher, described)
+}
+
+/// When a file was last changed, and its name.
+type Dated = (SystemTime, String);
+
+/// The files of a folder that are of use.
+#[derive(Debug, Default)]
+struct Files {
+    profile: Option<Dated>,
+    placement: Option<Dated>,
+    example: Option<Dated>,
+    cluster: Option<String>,
+}
+
+impl Files {
+    fn of(folder: &Path) -> Self {
+        let entries = fs::read_dir(folder).into_iter().flatten().flatten().take(MOST_ENTRIES);
+        let mut names: Vec<String> =
+            entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+        // A name with a control character would change the look of the terminal.
+        names.retain(|name| !name.contains(char::is_control) && !name.starts_with(['.', '-']));
+        names.sort_unstable();
+        let mut files = Self::default();
+        let mut opened = 0;
+        for name in names {
+            let path = folder.join(&name);
+            let has = |ending: &str| name.ends_with(ending);
+            if !(has(".rwp") || has(".json") || has(".toml")) {
+                continue;
+            }
+            // Opening a named pipe would wait for its writer.
+            let Ok(data) = path.metadata() else { continue };
+            if !data.is_file() || data.len() == 0 {
+                continue;
+            }
+            let changed = data.modified().unwrap_or(SystemTime::UNIX_EPOCH);
+            if opened == MOST_OPENED {
+                break;
+            }
+            opened += 1;
+            let begin = begin_of(&path);
+            let is_placement =
+                || ["\"strategy\"", "\"workload_digest\""].iter().all(|key| begin.contains(key));
+            if has(".rwp") && begin.starts_with("SQLite format 3") {
+                newer(&mut files.profile, (changed, name));
+            } else if has(".toml") && begin.contains("[[node]]") {
+                if files.cluster.is_none() || name == "cluster.toml" {
+                    files.cluster = Some(name);
+                }
+            } else if has(".json") && is_placement() {
+                let invented = begin.contains("\"invented\": true");
+                let kept = if invented { &mut files.example } else { &mut files.placement };
+                newer(kept, (changed, name));
+            }
+        }
+        files
+    }
+}
+
+/// Keeps the newer file; of two that were changed at the same time the first.
+fn newer(kept: &mut Option<Dated>, file: Dated) {
+    if kept.as_ref().is_none_or(|kept| kept.0 < file.0) {
+        *kept = Some(file);
+    }
+}
+
+/// The first bytes of a file; empty if it cannot be read.
+fn begin_of(path: &Path) -> String {
+    let mut bytes = Vec::new();
+    let file = File::open(path).and_then(|file| file.take(4096).read_to_end(&mut bytes));
+    if file.is_ok() { String::from_utf8_lossy(&bytes).into_owned() } else { String::new() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_told_by_name_and_contents() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
+        write("Cargo.toml", "[package]\n");
+        write("a.toml", "[[node]]\nnames = \"n0\"\n");
+        write("package.json", "{\"name\": \"x\"}");
+        write("empty.rwp", "");
+        write("evil\n.rwp", "x");
+        let files = Files::of(folder.path());
+        assert_eq!((files.profile, files.placement), (None, None));
+        assert_eq!(files.cluster.as_deref(), Some("a.toml"));
+        write("cluster.toml", "name = \"c\"\n[[node]]\n");
+        write(
+            "p.json",
+            "{\"format\": 1, \"strategy\": \"drb\", \"workload_digest\": \"sha256:0\"}",
+        );
+        write("other.rwp", "text");
+        write("app.rwp", "SQLite format 3");
+        write(
+            "e.json",
+            "{\"strategy\": \"x\", \"cluster\": {\"invented\": true}, \"workload_digest\": \"\"}",
+        );
+        let files = Files::of(folder.path());
+        let name = |file: Option<Dated>| file.map(|(_, name)| name);
+        assert_eq!(name(files.profile).as_deref(), Some("app.rwp"));
+        assert_eq!(name(files.placement).as_deref(), Some("p.json"));
+        assert_eq!(name(files.example).as_deref(), Some("e.json"));
+        assert_eq!(files.cluster.as_deref(), Some("cluster.toml"));
+        assert!(Files::of(&folder.path().join("absent")).cluster.is_none());
+    }
+}

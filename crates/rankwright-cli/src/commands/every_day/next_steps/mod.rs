@@ -1,0 +1,183 @@
+//! `rankwright` without a command: what is here, and the next commands.
+
+mod here;
+
+use std::process::ExitCode;
+
+use rankwright::launch::shell::quote;
+
+use crate::output;
+use here::{Here, Job};
+
+/// The most PUs that the line of the example takes for its ranks.
+const MOST_RANKS: usize = 4;
+
+/// Prints what is here and the commands that come next. Starts no program; what cannot be read counts as
+/// missing, and `doctor` says why.
+pub(crate) fn next_steps() -> anyhow::Result<ExitCode> {
+    output::print(&text(&Here::look()))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// At most 12 lines.
+fn text(here: &Here) -> String {
+    let (what, commands) = steps(here);
+    let mut text = format!("{}\n{what}\n", described(here));
+    for command in commands {
+        text += &format!("  {command}\n");
+    }
+    text + "\n`rankwright doctor` tests what is installed and works.\n\
+            `rankwright --help` lists all commands.\n"
+}
+
+/// A line each about the job, the launchers and the files.
+fn described(here: &Here) -> String {
+    let job = here.job.as_ref().map_or("none around this shell", |job| job.title.as_str());
+    let launchers = match &here.launchers[..] {
+        [] => "none on PATH".to_owned(),
+        launchers => launchers.join(", "),
+    };
+    let files = [&here.profile, &here.placement, &here.cluster];
+    let mut files: Vec<String> = files.into_iter().flatten().cloned().collect();
+    let invented = |name: &String| format!("{name} (made for invented hosts: starts nothing)");
+    files.extend(here.example.as_ref().map(invented));
+    let files = match &files[..] {
+        [] => "no profile, placement or cluster.toml in this folder".to_owned(),
+        files => files.join(", "),
+    };
+    format!("batch job   {job}\nlaunchers   {launchers}\nfiles here  {files}\n")
+}
+
+/// What comes next in words, and two or three commands.
+fn steps(here: &Here) -> (&'static str, Vec<String>) {
+    let program = here.program.as_deref().map_or("./app".to_owned(), quote);
+    let run = format!("rankwright run placement.json -- {program}");
+    if let Some(placement) = &here.placement {
+        let placement = quote(placement);
+        return (
+            "Next: check that each rank gets its place, run, and measure against the launcher's default:",
+            vec![
+                format!("rankwright check {placement}"),
+                format!("rankwright run {placement} -- {program}"),
+                format!(
+                    "rankwright run --compare default,placement --repeat 5 {placement} -- {program}"
+                ),
+            ],
+        );
+    }
+    if let Some(profile) = &here.profile {
+        let profile = quote(profile);
+        // The nodes that Flux granted are not known to `run --profile`.
+        if here.job.as_ref().is_some_and(Job::grants_known_nodes) {
+            return (
+                "Next: place the program on the nodes of this job, and start it:",
+                vec![
+                    format!("rankwright run --dry-run --profile {profile} -- {program}"),
+                    format!("rankwright run --profile {profile} -- {program}"),
+                ],
+            );
+        }
+        let mut commands = discover(here);
+        commands.push(format!("rankwright place {profile}{} -- {program}", on(here)));
+        commands.push(run);
+        return ("Next: place the program, and start it as placed:", commands);
+    }
+    match launch_line(here) {
+        Some(line) => {
+            let profile = format!("rankwright profile -o app.rwp -- {line}");
+            let mut commands = vec![profile];
+            commands.extend(discover(here));
+            commands.push(format!("rankwright place app.rwp{} -- ./app", on(here)));
+            ("Next: record one run of your program (here ./app), and place it:", commands)
+        }
+        None => (
+            "Next: load the module of your MPI (`module avail`), or see how a placement looks without MPI:",
+            vec![
+                "rankwright place pattern:halo-2d:64 --on \"synthetic:numa:2 core:8 pu:1\" --nodes 4 -o example.json"
+                    .to_owned(),
+                "rankwright launch example.json --for slurm -o example -- ./app".to_owned(),
+            ],
+        ),
+    }
+}
+
+/// The command that describes this node, if no cluster is known.
+fn discover(here: &Here) -> Vec<String> {
+    let known = here.cluster.is_some() || here.site_has_cluster;
+    let all =
+        if here.job.as_ref().is_some_and(Job::grants_known_nodes) { " --all-nodes" } else { "" };
+    let command = || format!("rankwright cluster discover{all} -o cluster.toml");
+    (!known).then(command).into_iter().collect()
+}
+
+/// The option that names the cluster; empty where the site has one.
+fn on(here: &Here) -> String {
+    match &here.cluster {
+        None if here.site_has_cluster => String::new(),
+        cluster => format!(" --on {}", quote(cluster.as_deref().unwrap_or("cluster.toml"))),
+    }
+}
+
+/// A line that starts ranks of `./app` with a launcher that is here.
+fn launch_line(here: &Here) -> Option<String> {
+    let ranks = here.job.as_ref().and_then(|job| job.tasks);
+    let ranks = ranks.unwrap_or_else(|| here.usable_pus.clamp(2, MOST_RANKS));
+    let launcher = here.launcher.as_deref()?;
+    Some(match launcher {
+        "flux" => format!("flux run -n {ranks} ./app"),
+        "srun" => format!("srun -n {ranks} ./app"),
+        launcher => format!("{launcher} -np {ranks} ./app"),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn here() -> Here {
+        Here { usable_pus: 64, ..Here::default() }
+    }
+
+    fn commands(here: &Here) -> Vec<String> {
+        let text = text(here);
+        assert!(text.lines().count() <= 12, "{text}");
+        text.lines().filter_map(|line| line.strip_prefix("  ")).map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn each_situation_has_its_commands() {
+        let name = |name: &str| Some(name.to_owned());
+        let mpi = Here { launcher: name("mpirun"), ..here() };
+        assert_eq!(
+            commands(&mpi),
+            [
+                "rankwright profile -o app.rwp -- mpirun -np 4 ./app",
+                "rankwright cluster discover -o cluster.toml",
+                "rankwright place app.rwp --on cluster.toml -- ./app",
+            ]
+        );
+        let profile = Here { profile: name("it's.rwp"), site_has_cluster: true, ..mpi };
+        assert_eq!(
+            commands(&profile),
+            ["rankwright place 'it'\\''s.rwp' -- ./app", "rankwright run placement.json -- ./app"]
+        );
+        let job = Job { title: "job 7 of Slurm".to_owned(), tasks: Some(96), is_flux: false };
+        let inside = Here { job: Some(job.clone()), profile: name("a.rwp"), ..here() };
+        assert_eq!(commands(&inside)[1], "rankwright run --profile a.rwp -- ./app");
+        let placed =
+            Here { placement: name("p.json"), program: name("./my app"), ..inside.clone() };
+        assert_eq!(commands(&placed)[1], "rankwright run p.json -- './my app'");
+        let unprofiled = Here { profile: None, launcher: name("srun"), ..inside };
+        assert_eq!(
+            commands(&unprofiled)[..2],
+            [
+                "rankwright profile -o app.rwp -- srun -n 96 ./app",
+                "rankwright cluster discover --all-nodes -o cluster.toml"
+            ]
+        );
+        assert!(commands(&here())[0].starts_with("rankwright place pattern:"));
+        let flux = Job { is_flux: true, tasks: None, ..job };
+        let flux = Here { job: Some(flux), launcher: name("flux"), ..here() };
+        assert!(commands(&flux)[0].ends_with("flux run -n 4 ./app"));
+    }
+}
