@@ -20,7 +20,7 @@ pub(crate) struct Cli {
 /// The groups of `rankwright --help`; a command in none of them is an error in a test.
 const GROUPS: [(&str, &[&str]); 5] = [
     ("Every day", &["profile", "place", "run", "check", "doctor"]),
-    ("Look", &["traffic", "timeline", "compare", "cluster"]),
+    ("Look", &["report", "traffic", "timeline", "compare", "cluster"]),
     ("Plan", &["calibrate", "map", "nic", "simulate", "pair", "lint", "launch"]),
     ("Prove", &["lab", "reproduce"]),
     ("For programs", &["exec", "completion", "man"]),

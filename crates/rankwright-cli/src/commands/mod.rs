@@ -14,7 +14,7 @@ use clap::Subcommand;
 use crate::output::Verbosity;
 pub(crate) use every_day::next_steps::next_steps;
 use every_day::{check, doctor, place, profile, run};
-use look::{cluster, compare, timeline, traffic};
+use look::{cluster, compare, report, timeline, traffic};
 use plan::{calibrate, launch, lint, map, nic, pair, simulate};
 use programs::{completion, exec, man};
 use prove::{lab, reproduce};
@@ -24,6 +24,8 @@ use prove::{lab, reproduce};
 pub(crate) enum Command {
     /// Find the best placement of profiled jobs on a cluster and write it
     Place(place::Place),
+    /// Write one page: does a placement pay, what to type, what is not known
+    Report(report::Report),
     /// Compare the placements of several strategies
     Compare(compare::Compare),
     /// Measure the rates of a cluster between real MPI processes, and write them into its description
@@ -75,6 +77,7 @@ pub(crate) fn execute(
 ) -> anyhow::Result<ExitCode> {
     match command {
         Command::Place(command) => command.run(verbosity),
+        Command::Report(command) => command.run(verbosity),
         Command::Compare(command) => command.run(verbosity),
         Command::Calibrate(command) => command.run(verbosity),
         Command::Simulate(command) => command.run(verbosity),

@@ -7,5 +7,6 @@ pub(crate) mod files;
 pub(crate) mod launch_line;
 pub(crate) mod network_stack;
 pub(crate) mod prepared;
+pub(crate) mod preview;
 pub(crate) mod started;
 pub(crate) mod user_folder;

@@ -13,6 +13,7 @@ use serde::Serialize;
 use crate::host::mpi::launcher::name_here;
 use crate::launching::files::make_executable;
 use crate::launching::prepared::{Prepared, StartedBy};
+use crate::options::programs;
 
 /// A job whose launch files are written.
 #[derive(Debug, Serialize)]
@@ -35,17 +36,34 @@ pub(crate) struct WrittenLaunch {
 impl WrittenLaunch {
     /// The command line that starts the job, for a shell.
     pub(crate) fn command_line(&self) -> String {
-        let set = |(name, value): (&String, &String)| format!("{name}={} ", shell::quote(value));
-        let variables: String = self.environment.iter().map(set).collect();
-        variables + &shell::join(&self.command)
+        command_line(self.environment.iter(), &self.command)
+    }
+}
+
+pub(super) fn command_line<'a>(
+    environment: impl Iterator<Item = (&'a String, &'a String)>,
+    command: &[String],
+) -> String {
+    let set = |(name, value): (&String, &String)| format!("{name}={} ", shell::quote(value));
+    environment.map(set).collect::<String>() + &shell::join(command)
+}
+
+/// What a job runs: the user's line, else a program with the name of the job.
+pub(crate) fn program_of(
+    job: &JobEntry,
+    line: Option<&ProgramLine>,
+) -> anyhow::Result<ProgramLine> {
+    match line {
+        Some(line) => Ok(line.clone()),
+        None => Ok(programs(&[format!("./{}", job.name)])?),
     }
 }
 
 /// A job whose launch files can be written.
 pub(crate) struct PlannedLaunch<'a> {
-    job: &'a JobEntry,
-    folder: PathBuf,
-    launch: launch::Launch,
+    pub(super) job: &'a JobEntry,
+    pub(super) folder: PathBuf,
+    pub(super) launch: launch::Launch,
 }
 
 /// Makes the launch files of the chosen jobs for a folder; with several jobs, for a folder per job
@@ -59,13 +77,25 @@ pub(crate) fn plan<'a>(
     folder: &Path,
     programs: &dyn Fn(&JobEntry) -> anyhow::Result<ProgramLine>,
 ) -> anyhow::Result<Vec<PlannedLaunch<'a>>> {
+    let output = std::path::absolute(folder).context("folder of the launch files")?;
+    plan_in(prepared, launcher, &output, programs)
+}
+
+/// As [`plan`], for a folder that is written as given.
+pub(super) fn plan_in<'a>(
+    prepared: &'a Prepared,
+    launcher: &Launcher,
+    output: &Path,
+    programs: &dyn Fn(&JobEntry) -> anyhow::Result<ProgramLine>,
+) -> anyhow::Result<Vec<PlannedLaunch<'a>>> {
     let jobs = prepared.jobs()?;
     let name = name_here(launcher);
-    let output = std::path::absolute(folder).context("folder of the launch files")?;
     let mut launches = Vec::new();
     for (index, job) in jobs.iter().enumerate() {
-        let folder =
-            if jobs.len() == 1 { output.clone() } else { output.join(folder_name(&jobs, index)) };
+        let folder = match jobs.len() {
+            1 => output.to_owned(),
+            _ => output.join(folder_name(&jobs, index)),
+        };
         let line = programs(job)?;
         let task = Task::Programs(&line);
         let launch = prepared.launch(launcher, StartedBy::User(&name), job, &folder, task)?;

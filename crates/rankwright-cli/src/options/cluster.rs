@@ -35,6 +35,11 @@ pub(crate) struct NodesOption {
 }
 
 impl ClusterOptions {
+    /// The name that the user gave.
+    pub(crate) fn name(&self) -> Option<&str> {
+        self.on.as_deref()
+    }
+
     /// Reads the cluster, with all its nodes.
     pub(crate) fn read(&self) -> anyhow::Result<Cluster> {
         self.nodes.read(self.on.as_deref())

@@ -23,7 +23,9 @@ pub(crate) use launch::{LAUNCHER_NAME, LaunchOptions, ProgramsOption, TargetOpti
 pub(crate) use node_groups::NodeGroupOptions;
 pub(crate) use nodes::Nodes;
 pub(crate) use rank_size::RankSize;
-pub(crate) use result::{Format, ResultOptions, refuse_stdout};
+pub(crate) use result::{
+    Format, ReportOption, ResultOptions, finished, form_by_name, refuse_stdout,
+};
 pub(crate) use search::{SearchOptions, parse_effort, strategy_help};
 pub(crate) use simulation::SimulationOptions;
 pub(crate) use table_row::TableRow;

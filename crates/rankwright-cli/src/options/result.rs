@@ -4,9 +4,11 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use rankwright::files::{check_writable, write_atomically};
+use rankwright::launch::shell;
+use rankwright::report::page::{Names, Report, ReportForm};
 
 use crate::output::exit_code::UsageError;
-use crate::output::print;
+use crate::output::{Verbosity, note, print};
 
 /// The format of a result.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
@@ -57,9 +59,97 @@ impl ResultOptions {
     }
 
     /// The file; `None` for standard output.
-    fn file(&self) -> Option<&Path> {
+    pub(crate) fn file(&self) -> Option<&Path> {
         self.output.as_deref().filter(|path| path.as_os_str() != "-")
     }
+}
+
+/// A report beside the result of a command.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct ReportOption {
+    /// Also write a report to this file: a page (.html), Markdown (.md), text (.txt) or JSON (.json)
+    #[arg(long = "report", value_name = "FILE")]
+    file: Option<PathBuf>,
+}
+
+/// The endings of reports.
+const FORMS: [(&str, ReportForm); 4] = [
+    ("html", ReportForm::Html),
+    ("md", ReportForm::Markdown),
+    ("txt", ReportForm::Text),
+    ("json", ReportForm::Json),
+];
+
+/// The form of a report by the name of its file.
+pub(crate) fn form_by_name(path: &Path) -> Option<ReportForm> {
+    let ending = path.extension()?;
+    FORMS.iter().find(|(name, _)| ending == *name).map(|(_, form)| *form)
+}
+
+impl ReportOption {
+    /// Whether the user wants a report.
+    pub(crate) fn is_wanted(&self) -> bool {
+        self.file.is_some()
+    }
+
+    /// Refuses a file that is no report, is one of the `others` that the command writes, or cannot be
+    /// written; before the work.
+    pub(crate) fn check(&self, others: &[Option<&Path>]) -> anyhow::Result<()> {
+        let Some(path) = &self.file else { return Ok(()) };
+        let shown = path.display();
+        if form_by_name(path).is_none() {
+            let text = format!(
+                "--report: found `{shown}`, expected a name that ends in .html, .md, .txt or .json"
+            );
+            return Err(UsageError(text).into());
+        }
+        if others.iter().flatten().any(|other| *other == path) {
+            let text = format!("--report: `{shown}` is also the file of another result");
+            return Err(UsageError(text).into());
+        }
+        Ok(check_writable(path)?)
+    }
+
+    /// Writes a report without names of a workload or cluster in its snippets, if it is wanted.
+    pub(crate) fn write_if_wanted(
+        &self,
+        report: impl FnOnce() -> Report,
+        verbosity: &Verbosity,
+    ) -> anyhow::Result<()> {
+        if !self.is_wanted() {
+            return Ok(());
+        }
+        let names = Names {
+            workload: "app.rwp".to_owned(),
+            cluster: "cluster.toml".to_owned(),
+            program: "./app".to_owned(),
+            ranks: 64,
+        };
+        self.write(report(), &names, verbosity)
+    }
+
+    /// Writes the report, if it is wanted, and says so.
+    pub(crate) fn write(
+        &self,
+        report: Report,
+        names: &Names,
+        verbosity: &Verbosity,
+    ) -> anyhow::Result<()> {
+        let Some(path) = &self.file else { return Ok(()) };
+        let form = form_by_name(path).unwrap_or(ReportForm::Html);
+        let text = finished(report, names).render(form);
+        write_atomically(path, text.as_bytes())?;
+        note(verbosity, format_args!("{}: report", path.display()));
+        Ok(())
+    }
+}
+
+/// A report with the command line, and with the user's names in its snippets.
+pub(crate) fn finished(report: Report, names: &Names) -> Report {
+    let arguments = std::env::args_os().skip(1);
+    let arguments = arguments.map(|word| word.to_string_lossy().into_owned());
+    let words: Vec<String> = ["rankwright".to_owned()].into_iter().chain(arguments).collect();
+    report.with_command_line(&shell::join(&words)).with_names(names)
 }
 
 /// Refuses `-` for results that cannot go to standard output.

@@ -3,10 +3,14 @@
 
 pub(crate) mod accuracy;
 pub(crate) mod answer;
+pub(crate) mod cluster_warnings;
 pub(crate) mod comparison;
 pub(crate) mod devices;
 pub(crate) mod granted_tasks;
+pub(crate) mod placing;
 pub(crate) mod plan;
+pub(crate) mod reports;
 pub(crate) mod simulations;
 pub(crate) mod steadiness;
+pub(crate) mod time_line;
 pub(crate) mod traffic_report;

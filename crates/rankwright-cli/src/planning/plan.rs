@@ -1,15 +1,15 @@
 //! Runs a planner, with progress and warnings.
 
-use std::mem::discriminant;
 use std::ops::ControlFlow;
 
 use anyhow::bail;
-use rankwright::choose::{Candidate, NotSimulated, Plan, PlanError, PlanProgress, Planner};
+use rankwright::choose::{Candidate, Plan, PlanError, PlanProgress, Planner};
 use rankwright::cluster::{Cluster, is_built_in};
 use rankwright::map::{Problem, StrategyId};
 use rankwright::placement::PlacementError;
 use rankwright::rails::SelectionError;
 use rankwright::report::Comparison;
+use rankwright::report::page::limits;
 
 use crate::host::signals::interrupt;
 use crate::host::signals::termination::ended_by_sigterm;
@@ -127,19 +127,8 @@ fn step(name: &str, progress: &PlanProgress, timed: bool) -> Step {
 
 /// Warns of what a plan lacks.
 fn warn_of_limits(plan: &Plan, verbosity: &Verbosity) {
-    if plan.stopped {
-        output::warn(verbosity, "interrupted: this is the best placement so far");
-    }
-    if let Some(why) = plan.not_simulated.as_ref().filter(|why| **why != NotSimulated::Stopped) {
-        let by = if plan.evaluation.is_some() { "the model" } else { "static estimates" };
-        output::warn(verbosity, format_args!("ranked by {by}, not by simulation: {why}"));
-    }
-    let evaluation = plan.evaluation.as_ref();
-    if let Some(why) = evaluation.and_then(|evaluation| evaluation.not_replayed.as_ref()) {
-        output::warn(verbosity, format_args!("simulated by clocks, not replayed: {why}"));
-    }
-    for text in by_reason(&plan.left_out) {
-        output::warn(verbosity, format_args!("left out: {text}"));
+    for limit in limits(plan) {
+        output::warn(verbosity, limit.text);
     }
 }
 
@@ -175,37 +164,6 @@ fn with_next_step(error: anyhow::Error, cluster: &Cluster) -> anyhow::Error {
 /// Whether a cluster is the description of one node, which stands for as many as `--nodes` says.
 fn stands_for_many(cluster: &Cluster) -> bool {
     cluster.invented && !is_built_in(&cluster.name)
-}
-
-/// One line for each reason, with the strategies that failed for it. Failures to choose devices differ
-/// only in the nodes and ranks that they name: the line has those of the first strategy.
-fn by_reason(failed: &[(StrategyId, PlanError)]) -> Vec<String> {
-    let why = |error: &PlanError| match error {
-        PlanError::Map { error, .. } => error.to_string(),
-        other => other.to_string(),
-    };
-    let alike = |a: &PlanError, b: &PlanError| match (a, b) {
-        (PlanError::Selection { error: a, .. }, PlanError::Selection { error: b, .. }) => {
-            discriminant(a) == discriminant(b)
-        }
-        _ => why(a) == why(b),
-    };
-    let mut reasons: Vec<Vec<&(StrategyId, PlanError)>> = Vec::new();
-    for failure in failed {
-        match reasons.iter_mut().find(|reason| alike(&reason[0].1, &failure.1)) {
-            Some(reason) => reason.push(failure),
-            None => reasons.push(vec![failure]),
-        }
-    }
-    let line = |reason: &Vec<&(StrategyId, PlanError)>| {
-        let names: Vec<String> = reason.iter().map(|(id, _)| id.to_string()).collect();
-        let (names, first) = (names.join(", "), why(&reason[0].1));
-        match reason.iter().all(|(_, error)| why(error) == first) {
-            true => format!("{names}: {first}"),
-            false => format!("{names}; under {}: {first}", reason[0].0),
-        }
-    };
-    reasons.iter().map(line).collect()
 }
 
 /// The comparison of all candidates of a plan, with the reason for the best.

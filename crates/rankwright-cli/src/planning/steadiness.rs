@@ -9,8 +9,9 @@ use crate::output::{self, Verbosity};
 /// Runs with more calls are not looked at, so that placing is not kept waiting.
 const MOST_CALLS: u64 = 5_000_000;
 
-/// Warns of each recorded run whose traffic is not steady.
-pub(crate) fn warn(workload: &Workload, verbosity: &Verbosity) {
+/// Warns of each recorded run whose traffic is not steady; returns what was told.
+pub(crate) fn warn(workload: &Workload, verbosity: &Verbosity) -> Vec<String> {
+    let mut told = Vec::new();
     for job in &workload.jobs {
         let Some(profile) = &job.seen.events else { continue };
         let line = ProgressLine::new(verbosity, "looking whether the traffic is steady");
@@ -31,6 +32,8 @@ pub(crate) fn warn(workload: &Workload, verbosity: &Verbosity) {
             job.name,
             profile.display()
         );
-        output::warn(verbosity, text);
+        output::warn(verbosity, &text);
+        told.push(text);
     }
+    told
 }

@@ -11,14 +11,25 @@ const VERSION: u32 = 1;
 /// If it is no structure or map, or has a key that is not text.
 #[must_use]
 pub fn to_json(result: &impl Serialize) -> String {
-    #[derive(Serialize)]
-    struct Versioned<'a, T: Serialize> {
-        version: u32,
-        #[serde(flatten)]
-        result: &'a T,
-    }
     let versioned = Versioned { version: VERSION, result };
-    serde_json::to_string_pretty(&versioned).expect("plain data has a JSON form") + "\n"
+    serde_json::to_string_pretty(&versioned).expect(HAS_A_FORM) + "\n"
+}
+
+/// As [`to_json`], on one line.
+#[must_use]
+pub(super) fn to_compact_json(result: &impl Serialize) -> String {
+    let versioned = Versioned { version: VERSION, result };
+    serde_json::to_string(&versioned).expect(HAS_A_FORM)
+}
+
+const HAS_A_FORM: &str = "plain data has a JSON form";
+
+/// A result below its version.
+#[derive(Serialize)]
+struct Versioned<'a, T: Serialize> {
+    version: u32,
+    #[serde(flatten)]
+    result: &'a T,
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ mod comparison;
 mod drawing;
 mod json;
 mod mapping;
+pub mod page;
 pub mod partial;
 mod permutation;
 mod populations;

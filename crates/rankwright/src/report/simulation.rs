@@ -217,15 +217,7 @@ impl SimulationReport {
     pub fn job_table(&self) -> (Vec<&'static str>, Vec<Vec<String>>) {
         let header = vec!["job", "messages", "waiting", "finish", "latency", "p50", "p99", "max"];
         let row = |job: &JobRow| {
-            let times = [
-                job.waiting_s,
-                job.finish_s,
-                job.mean_latency_s,
-                job.latency_p50_s,
-                job.latency_p99_s,
-                job.longest_latency_s,
-            ];
-            let times = times.iter().map(|time| format!("{:.3}", Seconds(*time)));
+            let times = job.times().map(|time| format!("{:.3}", Seconds(time)));
             [job.name.clone(), job.messages.to_string()].into_iter().chain(times).collect()
         };
         (header, self.per_job.iter().map(row).collect())
@@ -323,6 +315,18 @@ impl ServerRow {
 }
 
 impl JobRow {
+    /// Waiting, the last arrival, and the latency: mean, median, 99th percentile, longest.
+    pub(super) fn times(&self) -> [f64; 6] {
+        [
+            self.waiting_s,
+            self.finish_s,
+            self.mean_latency_s,
+            self.latency_p50_s,
+            self.latency_p99_s,
+            self.longest_latency_s,
+        ]
+    }
+
     fn new(job: &JobStatistics) -> Self {
         Self {
             name: job.name.clone(),

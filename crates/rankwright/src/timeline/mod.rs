@@ -180,18 +180,26 @@ impl RecordedRun {
 /// The most messages of a time line: 48 bytes each.
 const MOST_MESSAGES: usize = 100_000_000;
 
+/// The number of calls of a recorded run, over all ranks.
+///
+/// # Errors
+/// If the profile cannot be read or has no events, or they are damaged.
+pub fn calls_of(profile: &Path) -> Result<u64, InputError> {
+    let recording = Recording::open(profile)?;
+    let mut calls = 0;
+    for rank in (0..recording.ranks()).map(Rank) {
+        calls += recording.stream(rank)?.events();
+    }
+    Ok(calls)
+}
+
 /// Whether the traffic of a recorded run is steady; `None` without messages, or if the run has more calls or
 /// messages than this: reading them takes about a second for some millions.
 ///
 /// # Errors
 /// As [`RecordedRun::open`] and [`RecordedRun::messages`].
 pub fn steadiness_of(profile: &Path, most_calls: u64) -> Result<Option<Steadiness>, InputError> {
-    let recording = Recording::open(profile)?;
-    let mut calls = 0;
-    for rank in (0..recording.ranks()).map(Rank) {
-        calls += recording.stream(rank)?.events();
-    }
-    if calls > most_calls {
+    if calls_of(profile)? > most_calls {
         return Ok(None);
     }
     let run = RecordedRun::open(profile)?;

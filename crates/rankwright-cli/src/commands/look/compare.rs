@@ -12,6 +12,7 @@ use rankwright::map::Strategy;
 use rankwright::parallel;
 use rankwright::ranking::{Rule, Score, rank};
 use rankwright::report::Comparison;
+use rankwright::report::page::Report;
 use rankwright::report::waiting::{WaitingComparison, WaitingRow};
 use rankwright::sim::{Progress, SimulationError, simulate};
 use rankwright::traffic::{Job, Workload};
@@ -19,12 +20,12 @@ use rankwright::units::Seconds;
 
 use crate::host::signals::interrupt;
 use crate::options::{
-    ClusterOptions, Format, Given, RankSize, ResultOptions, SearchOptions, SimulationOptions,
-    inputs, refuse, strategy_help,
+    ClusterOptions, Format, Given, RankSize, ReportOption, ResultOptions, SearchOptions,
+    SimulationOptions, inputs, refuse, strategy_help,
 };
 use crate::output::{self, Verbosity};
 use crate::planning::simulations::Watch;
-use crate::planning::{comparison, plan};
+use crate::planning::{comparison, plan, reports};
 
 /// Options of `rankwright compare`.
 #[derive(Debug, Args)]
@@ -49,6 +50,8 @@ pub(crate) struct Compare {
     #[command(flatten)]
     result: ResultOptions,
     #[command(flatten)]
+    report: ReportOption,
+    #[command(flatten)]
     simulation: SimulationOptions,
 }
 
@@ -66,6 +69,7 @@ enum By {
 impl Compare {
     pub(crate) fn run(self, verbosity: &Verbosity) -> anyhow::Result<ExitCode> {
         self.result.check()?;
+        self.report.check(&[self.result.file()])?;
         let strategies = self.search.strategies(self.strategies.as_deref())?;
         let simulates = |strategy: &Strategy| strategy.chooses() || strategy.starts_from_others();
         let unused = matches!(self.by, Some(By::Static | By::Model));
@@ -87,13 +91,21 @@ impl Compare {
             .simulation(simulation)
             .evaluate_all(self.by.is_none());
         let plan = plan::plan(&self.search, &planner, verbosity)?;
-        let (text, caveat) = self.compared(&cluster, &workload, &plan, verbosity)?;
-        self.result.write(&text)?;
+        let compared = self.compared(&cluster, &workload, &plan, verbosity)?;
+        self.result.write(&compared.show(self.result.format))?;
+        if self.report.is_wanted() {
+            let report = compared.page((&cluster, &workload), &plan);
+            let report =
+                reports::with_inputs(report, &whole, std::slice::from_ref(&self.workload))?;
+            let (cluster, ranks) = (self.cluster.name(), workload.rank_count());
+            let names = reports::names_of(&self.workload, cluster, ranks, "./app".to_owned());
+            self.report.write(report, &names, verbosity)?;
+        }
         if interrupt::requested() {
             bail!("interrupted: the numbers of strategies that were stopped are incomplete");
         }
         if self.result.format != Format::Table {
-            output::note(verbosity, caveat);
+            output::note(verbosity, compared.caveat());
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -105,24 +117,11 @@ impl Compare {
         workload: &Workload,
         plan: &Plan,
         verbosity: &Verbosity,
-    ) -> anyhow::Result<(String, String)> {
+    ) -> anyhow::Result<Compared> {
         let candidates = &plan.candidates;
         let (basis, rows) = match self.by {
-            None => {
-                let comparison = plan::comparison(plan, cluster);
-                return Ok((
-                    comparison::show(&comparison, self.result.format),
-                    comparison.caveat(),
-                ));
-            }
-            Some(By::Static) => {
-                let ranked = rank_by_bytes(candidates);
-                let comparison = Comparison::new(cluster, candidates, &ranked, None);
-                return Ok((
-                    comparison::show(&comparison, self.result.format),
-                    comparison.caveat(),
-                ));
-            }
+            None => return Ok(Compared::AsPlaced(plan::comparison(plan, cluster))),
+            Some(By::Static) => return Ok(Compared::AsPlaced(by_bytes(cluster, candidates))),
             Some(By::Model) => {
                 warn_of_clocks_in_step(workload, verbosity);
                 (Basis::Model, self.predicted(cluster, workload, candidates)?)
@@ -134,7 +133,7 @@ impl Compare {
         let scores: Vec<Score> = rows.iter().map(|row| row.score).collect();
         let ranking = rank(&scores, &Rule::Objective(plan.rule));
         let comparison = WaitingComparison::new(cluster, basis, rows, &ranking);
-        Ok((show_waiting(&comparison, self.result.format), comparison.caveat()))
+        Ok(Compared::ByWaiting(comparison, by_bytes(cluster, candidates)))
     }
 
     fn predicted(
@@ -174,6 +173,43 @@ impl Compare {
         drop(watch);
         Ok(rows.into_iter().collect::<Result<_, SimulationError>>()?)
     }
+}
+
+/// A comparison of strategies.
+enum Compared {
+    /// As `place` compares, or by bytes.
+    AsPlaced(Comparison),
+    /// By waiting; and by bytes.
+    ByWaiting(WaitingComparison, Comparison),
+}
+
+impl Compared {
+    fn show(&self, format: Format) -> String {
+        match self {
+            Self::AsPlaced(comparison) => comparison::show(comparison, format),
+            Self::ByWaiting(comparison, _) => show_waiting(comparison, format),
+        }
+    }
+
+    fn caveat(&self) -> String {
+        match self {
+            Self::AsPlaced(comparison) => comparison.caveat(),
+            Self::ByWaiting(comparison, _) => comparison.caveat(),
+        }
+    }
+
+    fn page(&self, job: (&Cluster, &Workload), plan: &Plan) -> Report {
+        match self {
+            Self::AsPlaced(comparison) => Report::of_plan(job, plan, comparison),
+            Self::ByWaiting(waiting, by_bytes) => {
+                Report::of_waiting(job, &plan.candidates, waiting, by_bytes)
+            }
+        }
+    }
+}
+
+fn by_bytes(cluster: &Cluster, candidates: &[Candidate]) -> Comparison {
+    Comparison::new(cluster, candidates, &rank_by_bytes(candidates), None)
 }
 
 fn warn_of_clocks_in_step(workload: &Workload, verbosity: &Verbosity) {

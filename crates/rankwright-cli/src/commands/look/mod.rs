@@ -2,5 +2,6 @@
 
 pub(crate) mod cluster;
 pub(crate) mod compare;
+pub(crate) mod report;
 pub(crate) mod timeline;
 pub(crate) mod traffic;

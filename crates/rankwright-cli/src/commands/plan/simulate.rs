@@ -5,8 +5,10 @@ use std::process::ExitCode;
 
 use anyhow::{Context, bail};
 use clap::{ArgGroup, Args, ValueEnum};
-use rankwright::cluster::Cluster;
+use rankwright::cluster::{Cluster, Levels};
+use rankwright::estimate::Load;
 use rankwright::placement::{JobShape, Placement, PlacementFile, digest};
+use rankwright::report::page::{PlacementRole, Report, Shown};
 use rankwright::report::simulation::SimulationReport;
 use rankwright::sim::replay::{Discipline, ReplayOptions, Replayer};
 use rankwright::sim::{Options, Progress, replicate};
@@ -16,13 +18,13 @@ use rankwright::traffic::read::profile_file;
 use rankwright::units::{Bytes, Seconds};
 
 use crate::options::{
-    ClusterOptions, Format, RankSize, ResultOptions, SearchOptions, SimulationOptions, inputs,
-    parse_count, parse_count_to, strategy_help,
+    ClusterOptions, Format, RankSize, ReportOption, ResultOptions, SearchOptions,
+    SimulationOptions, inputs, parse_count, parse_count_to, strategy_help,
 };
 use crate::output::exit_code::{Infeasible, UsageError};
 use crate::output::{self, Verbosity};
-use crate::planning::plan;
 use crate::planning::simulations::Watch;
+use crate::planning::{plan, reports};
 
 /// Options of `rankwright simulate`.
 #[derive(Debug, Args)]
@@ -85,6 +87,8 @@ pub(crate) struct Simulate {
     #[command(flatten)]
     result: ResultOptions,
     #[command(flatten)]
+    report: ReportOption,
+    #[command(flatten)]
     simulation: SimulationOptions,
 }
 
@@ -97,6 +101,7 @@ enum DisciplineOption {
 impl Simulate {
     pub(crate) fn run(self, verbosity: &Verbosity) -> anyhow::Result<ExitCode> {
         self.result.check()?;
+        self.report.check(&[self.result.file()])?;
         let mut cluster = self.cluster.read()?;
         let workload = inputs::workload(&self.workload, verbosity)?;
         if self.placement.is_none() {
@@ -105,7 +110,7 @@ impl Simulate {
         }
         let (name, placement) = self.placement(&cluster, &workload, verbosity)?;
         if self.replay {
-            return self.replay(&cluster, &name, &placement, verbosity);
+            return self.replay((&cluster, &workload), &name, &placement, verbosity);
         }
         let options = self.options();
         let count = self.replications as usize;
@@ -131,12 +136,13 @@ impl Simulate {
             self.result.write(&self.show(&report))?;
             bail!("interrupted: {whole} of {count} replications were complete");
         }
-        self.finish(&report, first.stopped, verbosity)
+        let simulated = ((&cluster, &workload), &placement);
+        self.finish(&report, simulated, first.stopped, verbosity)
     }
 
     fn replay(
         &self,
-        cluster: &Cluster,
+        (cluster, workload): (&Cluster, &Workload),
         name: &str,
         placement: &Placement,
         verbosity: &Verbosity,
@@ -183,13 +189,15 @@ impl Simulate {
         }
         let report = SimulationReport::new(cluster, name, &replayed.outcome, wall)
             .with_ranks(&replayed.ranks);
-        self.finish(&report, replayed.outcome.stopped, verbosity)
+        let simulated = ((cluster, workload), placement);
+        self.finish(&report, simulated, replayed.outcome.stopped, verbosity)
     }
 
     /// Writes the report, with a warning if it is incomplete.
     fn finish(
         &self,
         report: &SimulationReport,
+        (job, placement): ((&Cluster, &Workload), &Placement),
         stopped: Option<Seconds>,
         verbosity: &Verbosity,
     ) -> anyhow::Result<ExitCode> {
@@ -200,10 +208,31 @@ impl Simulate {
                  servers are simulated further than jobs"
             );
         }
+        if self.report.is_wanted() {
+            self.write_report(report, job, placement, verbosity)?;
+        }
         if self.result.format != Format::Table {
             output::note(verbosity, caveat(report));
         }
         Ok(ExitCode::SUCCESS)
+    }
+
+    fn write_report(
+        &self,
+        report: &SimulationReport,
+        (cluster, workload): (&Cluster, &Workload),
+        placement: &Placement,
+        verbosity: &Verbosity,
+    ) -> anyhow::Result<()> {
+        let load = Load::new(cluster, &Levels::new(cluster), workload, placement);
+        let (role, name) = (PlacementRole::Given, report.strategy.clone());
+        let shown = Shown { role, name, placement, load: &load };
+        let mut page = Report::of_simulation((cluster, workload), &shown, report);
+        page.verdict.details.push(caveat(report));
+        let page = reports::with_inputs(page, cluster, std::slice::from_ref(&self.workload))?;
+        let (on, ranks) = (self.cluster.name(), workload.rank_count());
+        let names = reports::names_of(&self.workload, on, ranks, "./app".to_owned());
+        self.report.write(page, &names, verbosity)
     }
 
     /// The placement with its name.

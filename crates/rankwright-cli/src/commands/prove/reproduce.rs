@@ -1,5 +1,8 @@
 //! `rankwright reproduce`.
 
+use rankwright::report::page::{
+    self, Cell, Column, FactGroup, Found, Kind, Outcome, Report, Table,
+};
 use rankwright::report::to_json;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -14,7 +17,7 @@ use serde::Serialize;
 
 use crate::host::signals::interrupt;
 use crate::host::this_host::usable_pus;
-use crate::options::{Format, ResultOptions, parse_count};
+use crate::options::{Format, ReportOption, ResultOptions, parse_count};
 use crate::output::{self, Verbosity};
 use crate::planning::simulations::Watch;
 
@@ -41,6 +44,8 @@ pub(crate) struct Reproduce {
     data: Option<PathBuf>,
     #[command(flatten)]
     result: ResultOptions,
+    #[command(flatten)]
+    report: ReportOption,
 }
 
 /// The papers by name.
@@ -61,6 +66,7 @@ struct Reproduction {
 impl Reproduce {
     pub(crate) fn run(self, verbosity: &Verbosity) -> anyhow::Result<ExitCode> {
         self.result.check()?;
+        self.report.check(&[self.result.file()])?;
         if let Some(folder) = &self.data {
             make_folder(folder)?;
         }
@@ -78,6 +84,7 @@ impl Reproduce {
             self.write_data(folder, &reproduction)?;
         }
         self.result.write(&self.show(&reproduction)?)?;
+        self.report.write_if_wanted(|| self.page(&reproduction), verbosity)?;
         if interrupt::requested() {
             let (done, all) = (reproduction.simulations.0.len(), cases.len());
             bail!("interrupted: {done} of {all} simulations were finished; their rows are printed");
@@ -98,6 +105,26 @@ impl Reproduce {
                 if self.all { format!("{}\n{text}", not_printed_table(rows)) } else { text }
             }
         })
+    }
+
+    fn page(&self, reproduction: &Reproduction) -> Report {
+        let rows = &reproduction.rows;
+        let text = summary(rows);
+        let text = text.trim_end().to_owned();
+        let details = vec![self.paper.caveat().to_owned()];
+        let details =
+            details.into_iter().filter(|_| !reproduction.assumptions.is_empty()).collect();
+        let verdict = page::Verdict { text, outcome: Outcome::Unknown, details };
+        let mut report = Report::new(Kind::Reproduction, self.paper.title(), verdict);
+        report.fact(FactGroup::Run, "paper", self.paper.name());
+        let given = |row: &&Row| row.verdict != Verdict::NotPrinted;
+        let compared: Vec<&Row> = rows.iter().filter(given).collect();
+        report.tables.push(rows_table(&compared));
+        for row in compared.iter().filter(|row| row.verdict == Verdict::NotReproduced) {
+            let text = format!("{}, {}: {}", row.item, row.what, row.why);
+            report.find([Found::new("not-reproduced", text).finding()]);
+        }
+        report
     }
 
     fn write_data(&self, folder: &Path, reproduction: &Reproduction) -> anyhow::Result<()> {
@@ -147,6 +174,38 @@ impl Reproduce {
             write_atomically(&folder.join(name), text.as_bytes())?;
         }
         Ok(())
+    }
+}
+
+/// Numbers and statements of a paper beside ours.
+fn rows_table(rows: &[&Row]) -> Table {
+    let names = ["where", "what", "paper", "ours", "unit", "difference", "verdict", "why"];
+    let numeric = [false, false, true, true, false, true, false, false];
+    let columns = names.into_iter().zip(numeric);
+    let number = |value: f64| match value.is_finite() {
+        true => Cell::Number(value),
+        false => Cell::Text("saturated".to_owned()),
+    };
+    let cells = |row: &&Row| {
+        let difference = row.difference.filter(|difference| difference.is_finite());
+        vec![
+            Cell::Text(row.item.clone()),
+            Cell::Text(row.what.clone()),
+            row.paper.map_or(Cell::Unknown, number),
+            number(row.ours),
+            Cell::Text(row.unit.to_owned()),
+            difference.map_or(Cell::Unknown, Cell::Number),
+            Cell::Text(row.verdict.to_string()),
+            Cell::Text(row.why.clone()),
+        ]
+    };
+    Table {
+        title: "Printed and computed".to_owned(),
+        caption: "Numbers and statements of the paper, and ours.".to_owned(),
+        columns: columns
+            .map(|(name, numeric)| Column { name: name.to_owned(), unit: None, numeric })
+            .collect(),
+        rows: rows.iter().map(cells).collect(),
     }
 }
 

@@ -3,5 +3,6 @@
 mod cluster;
 mod discover;
 mod otf2;
+mod report;
 mod timeline;
 mod traffic;

@@ -104,7 +104,7 @@ pub struct DeviceRow {
 const LITTLE: f64 = 0.02;
 
 /// What a network device counted, with all headers. Index of lists: bin.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CountedRow {
     /// The host.
     pub node: String,

@@ -6,7 +6,9 @@ use clap::Args;
 use rankwright::launch::Launcher;
 use rankwright::units::Seconds;
 
-use crate::options::{Given, LAUNCHER_NAME, LaunchOptions, ResultOptions, parse_count};
+use crate::options::{
+    Given, LAUNCHER_NAME, LaunchOptions, ReportOption, ResultOptions, parse_count,
+};
 
 /// Options of `rankwright check`.
 #[derive(Debug, Args)]
@@ -50,6 +52,8 @@ pub(crate) struct Check {
     pub(super) timeout: Seconds,
     #[command(flatten)]
     pub(super) result: ResultOptions,
+    #[command(flatten)]
+    pub(super) report: ReportOption,
     /// Program line as for `run`; rankwright-exec starts in place of the programs and reports
     #[arg(last = true, value_name = "PROGRAM")]
     pub(super) program: Vec<String>,

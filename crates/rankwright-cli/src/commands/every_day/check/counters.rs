@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use rankwright::placement::PlacementFile;
 use rankwright::rails::counters::{Judgement, Record, Row, Verdict, judge};
+use rankwright::report::page::Report;
 use rankwright::report::to_json;
 
 use super::arguments::Check;
@@ -41,6 +42,7 @@ impl Check {
             (given("`-- PROGRAM`", !self.program.is_empty()), why),
         ])?;
         self.result.check()?;
+        self.report.check(&[self.result.file(), Some(file)])?;
         let mut record = Record::read(file)?;
         if let Some(path) = &self.placement {
             let placement = PlacementFile::read(path)?;
@@ -50,6 +52,7 @@ impl Check {
         }
         let judgement = judge(&record);
         self.result.write(&render(&judgement, self.result.format))?;
+        self.report.write_if_wanted(|| Report::of_counters(&record, &judgement), verbosity)?;
         match judgement.verdict {
             Verdict::Fault => Err(Mismatch(judgement.sentence).into()),
             Verdict::AsPredicted | Verdict::CannotTell => {

@@ -9,6 +9,7 @@ mod verdict;
 
 use std::process::ExitCode;
 
+use crate::options::{given, refuse};
 use crate::output::Verbosity;
 
 pub(crate) use arguments::Check;
@@ -21,6 +22,8 @@ impl Check {
         if let Some(record) = &self.counters {
             return self.judge(record, verbosity);
         }
+        let why = " needs --counters: other checks have no report";
+        refuse(&[(given("--report", self.report.is_wanted()), why)])?;
         if self.placement.is_some() {
             self.options.fabric = self.options.fabric.or_of_site()?;
         }

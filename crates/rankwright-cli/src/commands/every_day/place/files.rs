@@ -3,19 +3,19 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use rankwright::files::{InputError, check_writable};
-use rankwright::launch::{LAUNCHERS, Launcher, ProgramLine};
+use rankwright::files::check_writable;
+use rankwright::launch::{Launcher, ProgramLine};
 use rankwright::placement::{JobEntry, PlacementFile};
-use rankwright::traffic::Workload;
 
-use crate::host::mpi::launcher::{self, Profiled};
+use crate::host::mpi::launcher;
 use crate::host::shim::shim_beside_us;
 use crate::launching::prepared::Prepared;
+use crate::launching::preview::{Preview, preview};
 use crate::launching::user_folder;
-use crate::options::site::Defaults;
-use crate::options::{FabricOptions, LAUNCHER_NAME, TargetOptions, programs, refuse_stdout};
+use crate::options::{TargetOptions, refuse_stdout};
 use crate::output::{self, Verbosity};
 use crate::planning::devices;
+use crate::planning::placing::LauncherOptions;
 
 /// Destinations of the placement and of the launch files.
 #[derive(Debug, Args)]
@@ -23,27 +23,14 @@ pub(super) struct FileOptions {
     /// Placement file to write
     #[arg(short, long, value_name = "FILE", default_value = "placement.json")]
     pub(super) output: PathBuf,
-    /// Launcher to write files for [default: that of site.toml, else the installed one, else
-    /// openmpi4]
-    #[arg(long = "for", value_name = "LAUNCHER", value_parser = LAUNCHER_NAME)]
-    launcher: Option<&'static Launcher>,
+    #[command(flatten)]
+    pub(super) launcher: LauncherOptions,
     /// Folder for the launch files [default: NAME.launch beside the placement]
     #[arg(long, value_name = "FOLDER")]
     launch_files: Option<PathBuf>,
-    #[command(flatten)]
-    fabric: FabricOptions,
-    /// The defaults of the site.
-    #[arg(skip)]
-    defaults: Defaults,
 }
 
 impl FileOptions {
-    /// Reads the defaults of the site.
-    pub(super) fn take_defaults(&mut self) -> Result<(), InputError> {
-        self.defaults = Defaults::read()?;
-        Ok(())
-    }
-
     /// Whether the files can be written, before the work: that there is a shim for the launch files, too.
     ///
     /// # Errors
@@ -65,16 +52,15 @@ impl FileOptions {
         self.launch_files.clone().or_else(beside)
     }
 
-    /// The launcher to write files for.
-    pub(super) fn launcher(&self, workload: &Workload) -> &'static Launcher {
-        let installed = || {
-            let job = workload.jobs.first()?;
-            let ranks = Some(job.ranks as usize);
-            let profiled = Profiled { mpi_library: &job.mpi_library, ranks };
-            Some(launcher::find(None, profiled, None).ok()?.launcher)
-        };
-        let wanted = self.launcher.or_else(|| self.defaults.launcher());
-        wanted.or_else(installed).unwrap_or(&LAUNCHERS[0])
+    /// The launch files as they would be written, for people; none for a placement that goes to a device.
+    pub(super) fn preview(
+        &self,
+        file: &PlacementFile,
+        target: &Launcher,
+        line: Option<&ProgramLine>,
+    ) -> anyhow::Result<Preview> {
+        let Some(folder) = self.folder() else { return Ok(Preview::default()) };
+        preview(file, target, self.launcher.fabric(), &folder, line)
     }
 
     /// Writes the launch files of a placement by `strategy`; `line` has the programs.
@@ -85,12 +71,9 @@ impl FileOptions {
         line: Option<&ProgramLine>,
         verbosity: &Verbosity,
     ) -> anyhow::Result<()> {
-        let of_job = |job: &JobEntry| match line {
-            Some(line) => Ok(line.clone()),
-            None => Ok(programs(&[format!("./{}", job.name)])?),
-        };
+        let of_job = |job: &JobEntry| user_folder::program_of(job, line);
         let name = self.output.display().to_string();
-        let fabric = self.fabric.or_default(&self.defaults);
+        let fabric = self.launcher.fabric();
         let prepared = Prepared::for_target(&TargetOptions::default(), file, name)?;
         let prepared = prepared.with_fabric(fabric);
         let launches = match self.folder() {

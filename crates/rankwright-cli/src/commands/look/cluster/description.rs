@@ -8,6 +8,7 @@ use rankwright::files::write_atomically;
 use rankwright::units::counted;
 
 use crate::output::{self, Verbosity};
+use crate::planning::cluster_warnings::names_of_group;
 
 /// Writes a cluster.toml; if it goes to a file, also notes a summary.
 pub(super) fn write_description(
@@ -42,10 +43,4 @@ pub(super) fn group_lines(cluster: &Cluster) -> Vec<String> {
         format!("{names}: {nodes} of {}; {free} free", group.machine)
     };
     cluster.groups.iter().enumerate().map(line).collect()
-}
-
-/// The names of all nodes of a group.
-pub(super) fn names_of_group(cluster: &Cluster, group: usize) -> Vec<&str> {
-    let nodes = cluster.nodes.iter().filter(|node| node.group == group);
-    nodes.map(|node| node.name.as_str()).collect()
 }

@@ -6,7 +6,6 @@ mod discover;
 mod import;
 mod named;
 mod show;
-mod unlikely;
 
 use std::process::ExitCode;
 

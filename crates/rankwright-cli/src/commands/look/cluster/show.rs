@@ -14,11 +14,11 @@ use rankwright::ids::{CoreId, NodeId, NumaId, format_index_list};
 use rankwright::report::{cluster_picture, to_json};
 use rankwright::units::{Bytes, counted};
 
-use super::description::names_of_group;
 use super::named::Named;
 use crate::options::{Format, ResultOptions};
 use crate::output::exit_code::UsageError;
 use crate::output::{self, Verbosity};
+use crate::planning::cluster_warnings::names_of_group;
 
 /// Options of `rankwright cluster show`.
 #[derive(Debug, Args)]

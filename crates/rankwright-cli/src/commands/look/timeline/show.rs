@@ -1,6 +1,8 @@
 //! `rankwright timeline show`.
 
 use clap::Args;
+use rankwright::ids::Rank;
+use rankwright::report::page::Report;
 use rankwright::report::timeline::{
     CountedRow, TimelineReport, TimesFrom, bins_of, bins_to_last_send, timeline_picture,
 };
@@ -9,7 +11,7 @@ use rankwright::timeline::{SendTimes, counted};
 use rankwright::units::Seconds;
 
 use super::run::{Run, RunOptions};
-use crate::options::{Format, ResultOptions, parse_count_to};
+use crate::options::{Format, ReportOption, ResultOptions, parse_count_to};
 use crate::output::exit_code::UsageError;
 use crate::output::{self, Verbosity};
 
@@ -42,6 +44,8 @@ pub(crate) struct Show {
     /// `-o run.svg` writes a picture
     #[command(flatten)]
     result: ResultOptions,
+    #[command(flatten)]
+    report: ReportOption,
 }
 
 /// The most bins of a run.
@@ -49,10 +53,20 @@ const MOST_BINS: f64 = 1e7;
 /// The width of a text that does not go to a terminal.
 const WIDTH: usize = 100;
 
+/// The report of a time line.
+fn page(report: &TimelineReport, run: &Run) -> Report {
+    let ranks = 0..run.profile.ranks.len();
+    // Without messages there is neither a site nor a row of a rank.
+    let nodes = ranks.filter(|rank| *rank < run.sites.ranks());
+    let nodes: Vec<u32> = nodes.map(|rank| run.sites.node(Rank::from_index(rank))).collect();
+    Report::of_timeline(&run.profile, report, &nodes)
+}
+
 impl Show {
     pub(crate) fn run(self, verbosity: &Verbosity) -> anyhow::Result<()> {
         self.result.check()?;
         self.check_picture()?;
+        self.report.check(&[self.result.file()])?;
         let run = self.run.read(verbosity)?;
         let timeline = run.timeline(self.windows as usize, verbosity)?;
         let is_picture = self.result.is_named(".svg");
@@ -85,7 +99,8 @@ impl Show {
             None => bins_of(span, bin),
         };
         report.counted = CountedRow::of(counted(&run.series, first_start, &bins));
-        self.result.write(&self.shown(&report, &run, is_picture))
+        self.result.write(&self.shown(&report, &run, is_picture))?;
+        self.report.write_if_wanted(|| page(&report, &run), verbosity)
     }
 
     /// Refuses other pictures than SVG, and a picture in another format.

@@ -1,5 +1,6 @@
 //! `rankwright pair`: which jobs should share nodes.
 
+mod page;
 mod placements;
 mod profiles;
 mod queue;
@@ -14,7 +15,7 @@ use rankwright::files::InputError;
 use rankwright::pairing::queue::QueuedJob;
 use rankwright::pairing::{JobFacts, JobSet, Objective, PairOptions, Slowdowns, pair, read};
 
-use crate::options::{ResultOptions, inputs, parse_count};
+use crate::options::{ReportOption, ResultOptions, inputs, parse_count};
 use crate::output::Verbosity;
 use crate::output::exit_code::UsageError;
 use profiles::{Predicted, ProfileOptions};
@@ -78,6 +79,8 @@ pub(crate) struct Pair {
     seed: u64,
     #[command(flatten)]
     result: ResultOptions,
+    #[command(flatten)]
+    report: ReportOption,
 }
 
 /// A matching of more takes minutes.
@@ -92,6 +95,7 @@ fn parse_tolerance(text: &str) -> Result<f64, String> {
 impl Pair {
     pub(crate) fn run(self, verbosity: &Verbosity) -> anyhow::Result<ExitCode> {
         self.result.check()?;
+        self.report.check(&[self.result.file()])?;
         self.profiles.check(self.table.is_some() || self.jobs.is_some())?;
         let rules = self.text(self.jobs.as_deref(), read::EXPECTED_RULES)?;
         let rules = rules.map(|(text, file)| read::Rules::parse(&text, &file)).transpose()?;
@@ -122,6 +126,7 @@ impl Pair {
             let notes = predicted.map(|predicted| predicted.notes).unwrap_or_default();
             let report = QueueReport::new(&queue, &jobs, cpus, &options, notes);
             self.result.write(&report.show(self.result.format))?;
+            self.report.write_if_wanted(|| report.page(), verbosity)?;
             return Ok(ExitCode::SUCCESS);
         }
         let pairing = pair(&jobs, &options);
@@ -130,6 +135,7 @@ impl Pair {
             report = report.predicted(predicted, &pairing, self.copies.get());
         }
         self.result.write(&report.show(self.result.format))?;
+        self.report.write_if_wanted(|| report.page(), verbosity)?;
         if let Some(predicted) = &predicted {
             placements::write(predicted, &pairing, self.copies.get(), verbosity)?;
         }

@@ -30,23 +30,23 @@ pub(super) fn read(file: Option<&Path>) -> anyhow::Result<Queue> {
 #[derive(Debug, Serialize)]
 pub(super) struct QueueReport {
     #[serde(rename = "answer_text")]
-    sentence: String,
-    answer: &'static str,
+    pub(super) sentence: String,
+    pub(super) answer: &'static str,
     gain: f64,
-    starts: Vec<StartRow>,
+    pub(super) starts: Vec<StartRow>,
     left: Vec<LeftRow>,
     /// Jobs in the queue that neither wait nor run.
     others: usize,
-    notes: Vec<String>,
+    pub(super) notes: Vec<String>,
 }
 
 /// A job to start.
 #[derive(Debug, Serialize)]
-struct StartRow {
+pub(super) struct StartRow {
     job: String,
-    name: String,
+    pub(super) name: String,
     beside: String,
-    beside_name: String,
+    pub(super) beside_name: String,
     beside_runs: bool,
     /// A hostlist; `None` if both wait.
     nodes: Option<String>,
@@ -57,7 +57,7 @@ struct StartRow {
     gain: f64,
     class: String,
     /// What its owner or an operator types.
-    commands: Vec<String>,
+    pub(super) commands: Vec<String>,
 }
 
 /// A job that is in no start.
@@ -101,21 +101,27 @@ impl QueueReport {
         }
     }
 
+    /// The starts in plain units: header and rows.
+    pub(super) fn csv(&self) -> ([&'static str; 8], Vec<Vec<String>>) {
+        let header = [
+            "job",
+            "name",
+            "beside",
+            "nodes",
+            "cpus_per_node",
+            "percent",
+            "percent_of_other",
+            "class",
+        ];
+        (header, self.starts.iter().map(StartRow::csv).collect())
+    }
+
     pub(super) fn show(&self, format: Format) -> String {
         match format {
             Format::Json => to_json(self),
             Format::Csv => {
-                let header = [
-                    "job",
-                    "name",
-                    "beside",
-                    "nodes",
-                    "cpus_per_node",
-                    "percent",
-                    "percent_of_other",
-                    "class",
-                ];
-                output::csv(&header, &self.starts.iter().map(StartRow::csv).collect::<Vec<_>>())
+                let (header, rows) = self.csv();
+                output::csv(&header, &rows)
             }
             Format::Table => {
                 let others = match self.others {

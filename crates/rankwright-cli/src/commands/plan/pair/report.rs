@@ -17,8 +17,8 @@ pub(super) struct PairReport {
     /// The answer in a sentence.
     #[serde(rename = "answer_text")]
     pub(super) sentence: String,
-    answer: &'static str,
-    objective: String,
+    pub(super) answer: &'static str,
+    pub(super) objective: String,
     /// The jobs that share nodes; more than two with `--per-node`.
     pairs: Vec<Vec<String>>,
     alone: Vec<String>,
@@ -28,61 +28,62 @@ pub(super) struct PairReport {
     random_worst: Option<f64>,
     /// As a share.
     gain: f64,
-    jobs: Vec<JobRow>,
+    pub(super) jobs: Vec<JobRow>,
     /// From profiles: each job alone.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    solo: Vec<SoloRow>,
+    pub(super) solo: Vec<SoloRow>,
     /// From profiles: each job beside each other one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    beside: Vec<BesideRow>,
+    pub(super) beside: Vec<BesideRow>,
     /// From profiles: half the width of the 95 % interval of the gain, as a share.
     #[serde(skip_serializing_if = "Option::is_none")]
     gain_half_width: Option<f64>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    notes: Vec<String>,
+    pub(super) notes: Vec<String>,
     #[serde(skip)]
     classes: Vec<Compatibility>,
     #[serde(skip)]
-    comparison: String,
+    pub(super) comparison: String,
 }
 
 /// A job alone.
 #[derive(Debug, Serialize)]
-struct SoloRow {
-    job: String,
-    nodes_full: usize,
-    full_s: f64,
-    nodes_half: usize,
-    half_s: f64,
+pub(super) struct SoloRow {
+    pub(super) job: String,
+    pub(super) nodes_full: usize,
+    pub(super) full_s: f64,
+    pub(super) nodes_half: usize,
+    pub(super) half_s: f64,
     /// Shares of the latter.
-    communicating: f64,
-    device_use: f64,
+    pub(super) communicating: f64,
+    pub(super) device_use: f64,
 }
 
 /// A job beside another, in percent of its run time alone on whole nodes.
 #[derive(Debug, Serialize)]
-struct BesideRow {
-    job: String,
-    background: String,
-    percent: f64,
+pub(super) struct BesideRow {
+    pub(super) job: String,
+    pub(super) background: String,
+    pub(super) percent: f64,
     /// Of the 95 % interval over offsets.
-    half_width: Option<f64>,
-    first_order_percent: f64,
+    pub(super) half_width: Option<f64>,
+    pub(super) first_order_percent: f64,
 }
 
 /// A job that shares nodes, or is alone.
 #[derive(Debug, Serialize)]
-struct JobRow {
-    job: String,
-    with: Vec<String>,
+pub(super) struct JobRow {
+    pub(super) job: String,
+    pub(super) with: Vec<String>,
     /// Of the cores of each node.
-    share: f64,
+    pub(super) share: f64,
     /// The run time in percent of that alone on whole nodes.
-    percent: f64,
+    pub(super) percent: f64,
     /// `None` for a job alone.
-    class: Option<String>,
+    pub(super) class: Option<String>,
 }
 
+pub(super) const SHARE: &str = "share";
 pub(super) const NO_DIFFERENCE: &str = "no difference";
 
 impl PairReport {
@@ -109,7 +110,7 @@ impl PairReport {
         Self {
             sentence: sentence(options.objective, pairing, &pairs, &alone),
             answer: match pairing.answer {
-                Answer::Share => "share",
+                Answer::Share => SHARE,
                 Answer::NoDifference => NO_DIFFERENCE,
                 Answer::DoNotShare => "do not share",
             },

@@ -13,7 +13,7 @@ use crate::output::exit_code::Infeasible;
 
 /// A mode of the paper on mixed workloads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Mode {
+pub(crate) enum Mode {
     ExclusiveFull,
     ExclusiveHalf,
     Shared { per_node: Option<usize>, apart: bool },
@@ -49,7 +49,7 @@ impl FromStr for Mode {
 
 impl Mode {
     /// The strategy that places so.
-    pub(super) fn strategy(self) -> anyhow::Result<Strategy> {
+    pub(crate) fn strategy(self) -> anyhow::Result<Strategy> {
         let text = match self {
             Self::ExclusiveFull => "exclusive-full".to_owned(),
             Self::ExclusiveHalf => "exclusive-half".to_owned(),
@@ -80,7 +80,7 @@ impl Mode {
 
     /// Refuses a placement in which the jobs do not share nodes this way, because the nodes or their
     /// sockets are too few.
-    pub(super) fn check(self, cluster: &Cluster, placement: &Placement) -> Result<(), Infeasible> {
+    pub(crate) fn check(self, cluster: &Cluster, placement: &Placement) -> Result<(), Infeasible> {
         let mut jobs: BTreeMap<NodeId, BTreeSet<usize>> = BTreeMap::new();
         let mut sockets: BTreeMap<(NodeId, usize), BTreeSet<usize>> = BTreeMap::new();
         let mut cores: BTreeMap<NodeId, usize> = BTreeMap::new();
@@ -136,7 +136,7 @@ impl Mode {
 
 /// For several jobs: apart on nodes of their own, and together on the same nodes, as candidates beside
 /// the usual ones.
-pub(super) fn together_and_apart() -> anyhow::Result<[Strategy; 2]> {
+pub(crate) fn together_and_apart() -> anyhow::Result<[Strategy; 2]> {
     let together = Mode::Shared { per_node: None, apart: false };
     Ok([Mode::ExclusiveFull.strategy()?, together.strategy()?])
 }

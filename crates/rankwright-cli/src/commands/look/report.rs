@@ -1,0 +1,362 @@
+//! `rankwright report`: one file that says whether a placement pays, and what to type.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::{Args, ValueEnum};
+use rankwright::choose::Planner;
+use rankwright::cluster::{Cluster, Levels};
+use rankwright::estimate::Load;
+use rankwright::files::{check_writable, first_bytes, read_text, write_atomically};
+use rankwright::launch::{Launcher, shell};
+use rankwright::map::Strategy;
+use rankwright::placement::{Placement, PlacementFile, digest};
+use rankwright::report::page::{
+    Command, Names, PlacementRole, Report as Page, ReportForm, Shown, Simulated,
+};
+use rankwright::sim::replicate;
+use rankwright::traffic::{Job as TrafficJob, Workload};
+
+use crate::host::signals::interrupt;
+use crate::launching::preview::{preview, with_launches};
+use crate::options::{
+    Given, RankSize, SearchOptions, SelectionOptions, finished, form_by_name, inputs, programs,
+    refuse, strategy_help,
+};
+use crate::output::exit_code::{Infeasible, UsageError};
+use crate::output::{self, Verbosity};
+use crate::planning::placing::{LauncherOptions, PlacingOptions};
+use crate::planning::reports::{self, Placed, program_text};
+use crate::planning::simulations::Watch;
+use crate::planning::{plan, time_line};
+
+/// Options of `rankwright report`.
+#[derive(Debug, Args)]
+#[command(after_help = strategy_help())]
+pub(crate) struct Report {
+    #[command(flatten)]
+    given: Given,
+    #[command(flatten)]
+    placing: PlacingOptions,
+    #[command(flatten)]
+    launcher: LauncherOptions,
+    /// The workload of a placement: report on the placement file that is named instead of a workload
+    #[arg(long, value_name = "WORKLOAD")]
+    profile: Option<String>,
+    /// Form of the report [default: by the ending of --output, else html]
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    format: Option<Form>,
+    /// File to write; - prints [default: report.html; other forms are printed]
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// The program and its arguments, for what to type; or several programs: -n 2 ./a x : -n 6 ./b y
+    #[arg(last = true, value_name = "PROGRAM")]
+    program: Vec<String>,
+}
+
+/// The form of a report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Form {
+    /// A page, in one file that needs no network
+    Html,
+    /// Markdown, for an issue tracker
+    Md,
+    /// Text
+    Text,
+    /// The data of the page
+    Json,
+}
+
+/// Seeds of the simulations of a placement that exists.
+const SEEDS: usize = 5;
+
+/// The file of a page without --output.
+const PAGE: &str = "report.html";
+
+/// The placement file that commands of a report name.
+const PLACEMENT: &str = "placement.json";
+
+impl Report {
+    pub(crate) fn run(mut self, verbosity: &Verbosity) -> anyhow::Result<ExitCode> {
+        self.launcher.take_defaults()?;
+        let (form, path) = self.destination()?;
+        if let Some(path) = &path {
+            check_writable(path)?;
+        }
+        let (report, names) = match self.profile.clone() {
+            Some(profile) => self.of_placement(&profile, verbosity)?,
+            None => self.of_workload(verbosity)?,
+        };
+        let text = finished(report, &names).render(form);
+        match path {
+            None => output::print(&text)?,
+            Some(path) => {
+                write_atomically(&path, text.as_bytes())?;
+                output::print(&format!("{}\n", path.display()))?;
+            }
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    /// The form of the report, and its file; `None` for standard output.
+    fn destination(&self) -> Result<(ReportForm, Option<PathBuf>), UsageError> {
+        let by_option = self.format.map(|form| match form {
+            Form::Html => ReportForm::Html,
+            Form::Md => ReportForm::Markdown,
+            Form::Text => ReportForm::Text,
+            Form::Json => ReportForm::Json,
+        });
+        let Some(path) = &self.output else {
+            let form = by_option.unwrap_or(ReportForm::Html);
+            return Ok((form, (form == ReportForm::Html).then(|| PathBuf::from(PAGE))));
+        };
+        if path.as_os_str() == "-" {
+            return Ok((by_option.unwrap_or(ReportForm::Html), None));
+        }
+        let form = by_option.or_else(|| form_by_name(path)).ok_or_else(|| {
+            let text = format!(
+                "--output: found `{}`, expected a name that ends in .html, .md, .txt or .json, or \
+                 --format",
+                path.display()
+            );
+            UsageError(text)
+        })?;
+        Ok((form, Some(path.clone())))
+    }
+
+    /// The report of a workload, placed as `place` does.
+    fn of_workload(&mut self, verbosity: &Verbosity) -> anyhow::Result<(Page, Names)> {
+        self.refuse_placements()?;
+        let several = !self.program.is_empty() && self.placing.workloads.len() > 1;
+        let line = (!self.program.is_empty()).then(|| programs(&self.program)).transpose()?;
+        if several {
+            let text = "one program for several jobs: leave out `-- PROGRAM`";
+            return Err(UsageError(text.to_owned()).into());
+        }
+        let usual = self.placing.strategies()?;
+        let whole = self.placing.cluster.read()?;
+        let mut job = self.placing.job(whole, usual, line.as_ref(), verbosity)?;
+        let launcher = self.launcher.find(&job.workload);
+        let (plan, comparison) = self.placing.plan(&mut job, launcher, false, verbosity)?;
+        let placed = Placed { options: &self.placing, job: &job };
+        let mut report = reports::of_plan(placed, (&plan, &comparison), verbosity)?;
+        let quiet = Verbosity { quiet: true, ..*verbosity };
+        let file = self.placing.file(&job, plan.best(), &quiet)?;
+        report.commands.push(Command {
+            title: "Write the placement and its launch files".to_owned(),
+            text: as_place(&arguments(), &program_text(&self.program)),
+            file: None,
+        });
+        let folder = Path::new(PLACEMENT).with_extension("launch");
+        let launches = preview(&file, launcher, self.launcher.fabric(), &folder, line.as_ref());
+        let program = program_text(&self.program);
+        let report = with_launches(report, launches, Path::new(PLACEMENT), &program);
+        let names = reports::names(&self.placing, &job, program);
+        Ok((report, names))
+    }
+
+    /// Refuses a placement file in the place of a workload.
+    fn refuse_placements(&self) -> Result<(), UsageError> {
+        let is_placement = |name: &&String| is_placement(Path::new(name.as_str()));
+        match self.placing.workloads.iter().find(is_placement) {
+            None => Ok(()),
+            Some(name) => Err(UsageError(format!(
+                "{name} is a placement: name its workload, too, as `rankwright report {name} --profile \
+                 WORKLOAD --on CLUSTER`"
+            ))),
+        }
+    }
+
+    /// The report of a placement that exists, beside the launcher's default.
+    fn of_placement(
+        &mut self,
+        profile: &str,
+        verbosity: &Verbosity,
+    ) -> anyhow::Result<(Page, Names)> {
+        let [name] = &self.placing.workloads[..] else {
+            let text = "--profile: expected one placement file before it";
+            return Err(UsageError(text.to_owned()).into());
+        };
+        let why = " has no effect with --profile: the ranks are where the placement has them";
+        refuse(&[
+            (self.given.option_of::<PlacingOptions>("strategies"), why),
+            (self.given.option_of::<PlacingOptions>("share"), why),
+            (self.given.first_of::<RankSize>(), why),
+            (self.given.first_of::<SelectionOptions>(), why),
+            (self.given.option_of::<SearchOptions>("effort"), why),
+            (self.given.option_of::<SearchOptions>("time"), why),
+        ])?;
+        let path = Path::new(name);
+        let file = PlacementFile::read(path)?;
+        let cluster = self.placing.cluster.read()?;
+        let workload = inputs::workload(profile, verbosity)?;
+        refuse_others(path, &file, (&cluster, &workload))?;
+        let placement = file.placement(&cluster)?;
+        let launcher = self.launcher.find(&workload);
+        let default = self.default_of(launcher, (&cluster, &workload), &placement, verbosity)?;
+        let load = |placement: &Placement| {
+            Load::new(&cluster, &Levels::new(&cluster), &workload, placement)
+        };
+        let loads =
+            [default.as_ref().map(|(_, placement)| load(placement)), Some(load(&placement))];
+        let mut simulated = Vec::new();
+        if let (Some((name, placement)), Some(load)) = (&default, &loads[0]) {
+            let role = PlacementRole::Default;
+            simulated.push(Shown { role, name: name.clone(), placement, load });
+        }
+        if let Some(load) = &loads[1] {
+            let (role, name) = (PlacementRole::Given, file.strategy.clone());
+            simulated.push(Shown { role, name, placement: &placement, load });
+        }
+        let simulated = self.simulated(simulated, (&cluster, &workload), profile, verbosity)?;
+        let report = Page::of_placements((&cluster, &workload), &simulated);
+        let report = reports::with_inputs(report, &cluster, &[profile.to_owned()])?;
+        let first = default.as_ref().map_or(&placement, |(_, placement)| placement);
+        let report = time_line::add(report, (&cluster, &workload), first, verbosity);
+        let program = program_text(&self.program);
+        let line = (!self.program.is_empty()).then(|| programs(&self.program)).transpose()?;
+        let (fabric, folder) = (self.launcher.fabric(), path.with_extension("launch"));
+        let launches = preview(&file, launcher, fabric, &folder, line.as_ref());
+        let report = with_launches(report, launches, path, &program);
+        let cluster_name = self.placing.cluster.name();
+        let names = reports::names_of(profile, cluster_name, workload.rank_count(), program);
+        Ok((report, names))
+    }
+
+    /// Where the launcher puts the ranks by default, on the nodes and with the cores of the placement;
+    /// `None` if its default has no placement there.
+    fn default_of(
+        &self,
+        launcher: &'static Launcher,
+        (cluster, workload): (&Cluster, &Workload),
+        given: &Placement,
+        verbosity: &Verbosity,
+    ) -> anyhow::Result<Option<(String, Placement)>> {
+        let cores = given.ranks().map(|rank| rank.cores.len()).max().unwrap_or(1);
+        let granularity = rankwright::placement::Granularity::Cores(cores as u32);
+        let name = launcher.default_strategy(workload.rank_count());
+        let strategies = [name.parse::<Strategy>()?];
+        let planner = Planner::new(cluster, workload)
+            .strategies(&strategies)
+            .granularity(granularity)
+            .evaluate_all(false);
+        Ok(match plan::plan(&self.placing.search, &planner, verbosity) {
+            Ok(plan) => Some((plan.best().strategy.to_string(), plan.placement)),
+            Err(_) => None,
+        })
+    }
+
+    /// Simulates all placements, if the workload has message timing.
+    fn simulated<'a>(
+        &self,
+        shown: Vec<Shown<'a>>,
+        (cluster, workload): (&Cluster, &Workload),
+        profile: &str,
+        verbosity: &Verbosity,
+    ) -> anyhow::Result<Vec<Simulated<'a>>> {
+        let timed = |job: &TrafficJob| !job.sources.is_empty() || job.flows.is_empty();
+        if !workload.jobs.iter().all(timed) {
+            let untimed = shown.into_iter();
+            return Ok(untimed.map(|shown| Simulated { shown, replications: None }).collect());
+        }
+        let search = &self.placing.search;
+        let options = self.placing.simulation.options(search.seed(), &inputs::split(profile));
+        let watch = Watch::new(verbosity, SEEDS * shown.len());
+        let mut all = Vec::new();
+        for (at, shown) in shown.into_iter().enumerate() {
+            let runs = replicate(
+                cluster,
+                workload,
+                shown.placement,
+                &options,
+                (SEEDS, search.threads().get()),
+                &|number, progress| watch.observe(at * SEEDS + number, progress),
+            )?;
+            if interrupt::requested() {
+                anyhow::bail!("interrupted");
+            }
+            all.push(Simulated { shown, replications: Some(runs) });
+        }
+        Ok(all)
+    }
+}
+
+/// Whether a file is a placement, of any version: a JSON object with the digest of a workload.
+fn is_placement(path: &Path) -> bool {
+    let is_object = path.is_file() && first_bytes(path, 1).is_ok_and(|first| first == b"{");
+    let text = is_object.then(|| read_text(path, "a placement").ok()).flatten();
+    let value = text.and_then(|text| serde_json::from_str::<serde_json::Value>(&text).ok());
+    value.is_some_and(|value| value.get("workload_digest").is_some())
+}
+
+/// Refuses a placement that was made for another cluster or workload.
+fn refuse_others(
+    path: &Path,
+    file: &PlacementFile,
+    (cluster, workload): (&Cluster, &Workload),
+) -> anyhow::Result<()> {
+    let inputs = [
+        ("cluster.digest", &file.cluster.digest, digest(cluster), "--on", &cluster.name),
+        ("workload_digest", &file.workload_digest, digest(workload), "--profile", &workload.name),
+    ];
+    for (field, made, here, option, name) in inputs {
+        if *made != here {
+            return Err(Infeasible(format!(
+                "{}: {field}: found {made}, expected {here}, the digest of `{name}`: the placement was \
+                 made for another one; give that with {option}, or place anew",
+                path.display()
+            ))
+            .into());
+        }
+    }
+    Ok(())
+}
+
+/// The words of the command line after the name of the program.
+fn arguments() -> Vec<String> {
+    std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect()
+}
+
+/// The command line of `place` for that of `report`.
+fn as_place(arguments: &[String], program: &str) -> String {
+    let mut words = vec!["rankwright".to_owned()];
+    let mut rest = arguments.iter().take_while(|word| *word != "--");
+    let mut is_named = false;
+    while let Some(word) = rest.next() {
+        let is_option = |names: &[&str]| names.contains(&word.as_str());
+        match word.as_str() {
+            "report" if !is_named => {
+                is_named = true;
+                words.push("place".to_owned());
+            }
+            _ if is_option(&["-o", "--output", "--format"]) => {
+                rest.next();
+            }
+            other if other.starts_with("--output=") || other.starts_with("--format=") => {}
+            other if other.starts_with("-o") && !other.starts_with("--") => {}
+            other => words.push(other.to_owned()),
+        }
+    }
+    format!("{} -- {program}", shell::join(&words))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_line_of_place_has_the_options_of_the_report_but_its_file() {
+        let place = |text: &str| {
+            let words: Vec<String> = text.split(' ').map(str::to_owned).collect();
+            as_place(&words, "./app")
+        };
+        let expected = "rankwright -v place app.rwp --on c.toml --for slurm -- ./app";
+        for report in [
+            "-v report app.rwp --on c.toml -o x.md --for slurm",
+            "-v report app.rwp --on c.toml --for slurm --format=md -ox.html",
+            "-v report --output=x app.rwp --on c.toml --format json --for slurm -- ./other",
+        ] {
+            assert_eq!(place(report), expected);
+        }
+    }
+}

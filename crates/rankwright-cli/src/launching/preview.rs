@@ -1,0 +1,113 @@
+//! Launch files as they would be written, for reports.
+
+use std::path::{Path, PathBuf};
+
+use rankwright::launch::{Launcher, ProgramLine, shell};
+use rankwright::placement::PlacementFile;
+use rankwright::report::page::{Command, Found, Report};
+use rankwright::units::Bytes;
+
+use crate::launching::prepared::Prepared;
+use crate::launching::user_folder::{PlannedLaunch, command_line, plan_in, program_of};
+use crate::options::{FabricOptions, TargetOptions};
+
+/// The longest launch file of a report.
+const LONGEST_FILE: Bytes = Bytes(64 << 10);
+
+/// What would be written to a folder, for people.
+#[derive(Debug, Default)]
+pub(crate) struct Preview {
+    pub(crate) launches: Vec<LaunchPreview>,
+    /// Whether the jobs cannot be started because their hosts are made up.
+    pub(crate) invented: bool,
+}
+
+/// The launch files of a job as they would be written.
+#[derive(Debug)]
+pub(crate) struct LaunchPreview {
+    pub(crate) job: String,
+    /// The command line that starts the job, for a shell.
+    pub(crate) command_line: String,
+    /// Names and contents.
+    pub(crate) files: Vec<(PathBuf, String)>,
+}
+
+/// What [`plan`](super::user_folder::plan) would write to a folder, by names that are the same on every machine: those of the folder
+/// and of the shim are as given.
+///
+/// # Errors
+/// If one of the jobs cannot be launched as requested.
+pub(crate) fn preview(
+    placement: &PlacementFile,
+    launcher: &Launcher,
+    fabric: FabricOptions,
+    folder: &Path,
+    line: Option<&ProgramLine>,
+) -> anyhow::Result<Preview> {
+    let target = TargetOptions { shim: Some(PathBuf::from(SHIM)), ..TargetOptions::default() };
+    let prepared = Prepared::for_target(&target, placement.clone(), "the placement".to_owned())?;
+    let prepared = prepared.with_fabric(fabric);
+    let planned = plan_in(&prepared, launcher, folder, &|job| program_of(job, line))?;
+    let shown = |planned: PlannedLaunch| {
+        let PlannedLaunch { job, folder, launch } = planned;
+        let environment = launch.environment.iter().map(|(name, value)| (name, value));
+        LaunchPreview {
+            job: job.name.clone(),
+            command_line: command_line(environment, &launch.command),
+            files: (launch.files.into_iter())
+                .map(|file| (folder.join(file.name), file.contents))
+                .collect(),
+        }
+    };
+    let launches = planned.into_iter().map(shown).collect();
+    Ok(Preview { launches, invented: placement.cluster.invented })
+}
+
+/// The name of the shim, where it is on the PATH.
+const SHIM: &str = "rankwright-exec";
+
+/// Adds how to start the program as placed: by `run`, and by the launcher alone; or why not.
+pub(crate) fn with_launches(
+    mut report: Report,
+    launches: anyhow::Result<Preview>,
+    placement: &Path,
+    program: &str,
+) -> Report {
+    let Preview { launches, invented } = launches.unwrap_or_else(|error| {
+        report.find([Found::new("not-launchable", format!("{error:#}")).finding()]);
+        Preview::default()
+    });
+    report.find(invented.then(|| {
+        let text = "the hosts are made up: the cluster describes hardware and names no hosts";
+        Found::new("hosts-invented", text).finding()
+    }));
+    let mut add = |title: String, text: String, file: Option<String>| {
+        report.commands.push(Command { title, text, file });
+    };
+    let file = shell::quote(&placement.display().to_string());
+    if launches.len() > 1 {
+        let text = format!("rankwright run {file} --job NAME -- {program}");
+        add("Start a job as placed".to_owned(), text, None);
+    } else {
+        let text = format!("rankwright run {file} -- {program}");
+        add("Start the program as placed".to_owned(), text, None);
+    }
+    let check = format!("rankwright check {file}");
+    add("Does each rank get its place?".to_owned(), check, None);
+    let mut left_out = Vec::new();
+    for LaunchPreview { job, command_line, files } in &launches {
+        add(format!("Start {job} by the launcher alone"), command_line.clone(), None);
+        for (path, contents) in files {
+            let name = path.display().to_string();
+            if contents.len() as u64 > LONGEST_FILE.0 {
+                left_out.push(format!("{name} is longer than {LONGEST_FILE}"));
+                continue;
+            }
+            add(format!("A file of {job} for the launcher"), contents.clone(), Some(name));
+        }
+    }
+    let found =
+        left_out.into_iter().map(|text| Found::new("launch-files-left-out", text).finding());
+    report.find(found);
+    report
+}

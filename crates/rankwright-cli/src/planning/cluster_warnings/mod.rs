@@ -1,0 +1,177 @@
+//! What is doubtful in the description of a cluster: what `cluster check` and reports warn of.
+
+mod unlikely;
+
+use rankwright::cluster::{Cluster, HardwareRates, Machine, Nic, WithoutMpi, hostlist};
+use rankwright::ids::{NodeId, NumaId};
+use rankwright::units::BytesPerSecond;
+
+use unlikely::unlikely;
+
+/// A sentence for each doubtful value of a description.
+pub(crate) fn warnings(cluster: &Cluster) -> Vec<String> {
+    let rates = &cluster.rates;
+    let assumed = (!rates.calibrated)
+        .then(|| format!("the rates ({}) are assumed, not measured on this cluster", rates.name));
+    assumed.into_iter().chain(doubts(cluster)).collect()
+}
+
+/// As [`warnings`], without that rates are assumed.
+pub(crate) fn doubts(cluster: &Cluster) -> Vec<String> {
+    let mut warnings = Vec::new();
+    let rates = &cluster.rates;
+    for (index, group) in cluster.groups.iter().enumerate() {
+        let names = hostlist::compress(&names_of_group(cluster, index));
+        let machine = &group.machine;
+        if !group.free.contains(&true) {
+            warnings.push(format!("{names}: no PU is free, so no rank can run there"));
+        }
+        if machine.nics.is_empty() {
+            let rate = rates.unknown_nic_bandwidth();
+            warnings.push(format!("{names}: no NIC; one NIC of {rate} per node is assumed"));
+        }
+        let carry = machine.nics.iter().zip(&cluster.hardware_rates(index).nics);
+        let carry = carry.filter(|(nic, _)| machine.without_mpi(nic).is_none());
+        for (nic, rates) in carry.filter(|(_, rates)| rates.bandwidth.origin.is_assumed()) {
+            let (name, rate) = (&nic.name, &rates.bandwidth);
+            warnings.push(format!("{names}: NIC {name} has no bandwidth; {rate}"));
+        }
+        let hardware = cluster.hardware_rates(index);
+        let faster = machine.mpi_nics();
+        let faster = faster.filter_map(|(nic, _)| faster_than_memory(machine, hardware, nic));
+        warnings.extend(faster.map(|warning| format!("{names}: {warning}")));
+        if !rates.calibrated {
+            let told = unlikely(machine, hardware);
+            warnings.extend(told.into_iter().map(|warning| format!("{names}: {warning}")));
+        }
+        warnings.extend(management(machine).map(|warning| format!("{names}: {warning}")));
+        if machine.numa_nodes.len() > 2 && machine.numa_distance.is_none() {
+            let which = "the distances between NUMA nodes are not known";
+            warnings.push(format!("{names}: no numa_distance; {which}"));
+        }
+    }
+    warnings.extend(foreign_rails(cluster));
+    let outside: Vec<&str> = cluster
+        .node_ids()
+        .map(|id: NodeId| cluster.node(id))
+        .filter(|node| node.switch.is_none())
+        .map(|node| node.name.as_str())
+        .collect();
+    if !cluster.switches.is_empty() && !outside.is_empty() {
+        warnings.push(format!("{}: not connected to a switch", hostlist::compress(&outside)));
+    }
+    let tops = cluster.switches.iter().filter(|switch| switch.parent.is_none()).count();
+    if tops > 1 {
+        warnings.push(format!("{tops} switches have no switch above: the tree is not connected"));
+    }
+    warnings
+}
+
+/// The devices of management networks, and the setting that overrides the rule.
+fn management(machine: &Machine) -> Option<String> {
+    let is_one = |nic: &&Nic| machine.without_mpi(nic) == Some(WithoutMpi::Management);
+    let names: Vec<&str> =
+        machine.nics.iter().filter(is_one).map(|nic| nic.name.as_str()).collect();
+    (!names.is_empty()).then(|| {
+        let (names, why) = (names.join(", "), WithoutMpi::Management);
+        format!(
+            "NIC {names}, {why}; if one does, set `mpi = true` in its [[node.nic]] of cluster.toml"
+        )
+    })
+}
+
+/// What is wrong with a device that is faster than the memory which it reads and writes: that of the
+/// NUMA nodes beside it, or of the whole node.
+fn faster_than_memory(machine: &Machine, rates: &HardwareRates, nic: usize) -> Option<String> {
+    let rate = rates.nics[nic].bandwidth.value;
+    let nic = &machine.nics[nic];
+    let all = rates.memories.iter().enumerate();
+    let is_beside = |numa| nic.near.is_empty() || nic.near.contains(&NumaId::from_index(numa));
+    let memory: f64 = all.filter(|(numa, _)| is_beside(*numa)).map(|(_, rate)| rate.value.0).sum();
+    let memory = BytesPerSecond(memory);
+    (rate.0 > memory.0).then(|| {
+        format!(
+            "NIC {} ({rate}) is faster than the memory behind it ({memory:.1}): one of the two is \
+             wrong; set `memory_bandwidth` in [rates]",
+            nic.name
+        )
+    })
+}
+
+/// Groups of nodes without a rail in common with the first group that has rails.
+fn foreign_rails(cluster: &Cluster) -> Vec<String> {
+    let rails = |group: usize| -> Vec<u32> {
+        let mut rails: Vec<u32> =
+            cluster.groups[group].machine.nics.iter().filter_map(|nic| nic.rail).collect();
+        rails.sort_unstable();
+        rails.dedup();
+        rails
+    };
+    let railed: Vec<usize> =
+        (0..cluster.groups.len()).filter(|group| !rails(*group).is_empty()).collect();
+    let Some((first, others)) = railed.split_first() else { return Vec::new() };
+    let names = |group: usize| hostlist::compress(&names_of_group(cluster, group));
+    let of_first = rails(*first);
+    let foreign =
+        others.iter().filter(|group| !rails(**group).iter().any(|r| of_first.contains(r)));
+    let warning = |group: &usize| {
+        format!(
+            "{}: no rail in common with {}; ranks that communicate between them use all devices",
+            names(*group),
+            names(*first)
+        )
+    };
+    foreign.map(warning).collect()
+}
+
+/// The names of all nodes of a group.
+pub(crate) fn names_of_group(cluster: &Cluster, group: usize) -> Vec<&str> {
+    let nodes = cluster.nodes.iter().filter(|node| node.group == group);
+    nodes.map(|node| node.name.as_str()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use rankwright::cluster::read::toml;
+
+    use super::*;
+
+    #[test]
+    fn a_device_faster_than_the_memory_behind_it_is_told() {
+        let told = |near: &str, memory: &str| {
+            let text = format!(
+                "[rates]\nmemory_bandwidth = \"{memory}\"\n[[node]]\nnames = \"n[0-1]\"\n\
+                 topology = \"pack:2 numa:1 core:2 pu:1\"\n[[node.nic]]\nname = \"mlx5_0\"\n{near}\
+                 bandwidth = \"200 Gbit/s\"\n"
+            );
+            let cluster = toml::parse(&text, "cluster.toml", Path::new(".")).expect("it is one");
+            warnings(&cluster).into_iter().filter(|text| text.contains("is faster")).count()
+        };
+        let near = "near = \"numa:0\"\n";
+        let cases = [("", "4 GB/s"), (near, "20 GB/s"), ("", "20 GB/s"), (near, "200 GB/s")];
+        assert_eq!(cases.map(|(near, memory)| told(near, memory)), [1, 1, 0, 0]);
+    }
+
+    #[test]
+    fn nodes_without_a_common_rail_are_told() {
+        let cluster = |rails: [[u32; 2]; 3]| {
+            let node = |(number, rails): (usize, &[u32; 2])| {
+                let nic = |rail: &u32| format!("{{ name = \"mlx5_{rail}\", rail = {rail} }}");
+                let nics: Vec<String> = rails.iter().map(nic).collect();
+                let nics = nics.join(", ");
+                format!(
+                    "[[node]]\nnames = \"n{number}\"\ntopology = \"core:2 pu:1\"\nnic = [{nics}]\n"
+                )
+            };
+            let nodes: String = rails.iter().enumerate().map(node).collect();
+            toml::parse(&format!("name = \"rails\"\n{nodes}"), "cluster.toml", Path::new("."))
+                .expect("it is one")
+        };
+        assert_eq!(foreign_rails(&cluster([[0, 1], [1, 2], [0, 2]])), [""; 0]);
+        let expected =
+            "n2: no rail in common with n0; ranks that communicate between them use all devices";
+        assert_eq!(foreign_rails(&cluster([[0, 1], [1, 2], [2, 3]])), [expected]);
+    }
+}

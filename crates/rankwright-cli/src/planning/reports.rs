@@ -1,0 +1,100 @@
+//! Reports of what was placed: what the library makes of a plan, with what only the command line knows.
+
+use std::path::Path;
+
+use rankwright::choose::Plan;
+use rankwright::cluster::Cluster;
+use rankwright::launch::shell;
+use rankwright::report::Comparison;
+use rankwright::report::page::{Found, Names, Report};
+use rankwright::report::partial::partial_records;
+use rankwright::report::triage::Triage;
+use rankwright::traffic::expansion::Expansion;
+use rankwright::traffic::read::profile_file;
+
+use super::cluster_warnings::doubts;
+use super::placing::{Job, PlacingOptions};
+use super::time_line;
+use crate::options::inputs;
+use crate::output::Verbosity;
+
+/// What was placed.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Placed<'a> {
+    pub(crate) options: &'a PlacingOptions,
+    pub(crate) job: &'a Job,
+}
+
+/// The report of a plan.
+///
+/// # Errors
+/// If a profile cannot be read again.
+pub(crate) fn of_plan(
+    placed: Placed<'_>,
+    (plan, comparison): (&Plan, &Comparison),
+    verbosity: &Verbosity,
+) -> anyhow::Result<Report> {
+    let Job { whole, cluster, workload, unsteady, .. } = placed.job;
+    let mut report = Report::of_plan((cluster, workload), plan, comparison);
+    report.find(unsteady.iter().map(|text| Found::new("traffic-not-steady", text).finding()));
+    let report = with_inputs(report, whole, &placed.options.workloads)?;
+    let default = plan.candidates.iter().find(|candidate| candidate.score.launcher_default);
+    let first = &default.unwrap_or(plan.best()).placement;
+    Ok(time_line::add(report, (cluster, workload), first, verbosity))
+}
+
+/// Adds what is known of the inputs: facts and doubts of the cluster, what profiles tell.
+///
+/// # Errors
+/// If a profile cannot be read.
+pub(crate) fn with_inputs(
+    report: Report,
+    whole: &Cluster,
+    workloads: &[String],
+) -> anyhow::Result<Report> {
+    let mut report = report.with_cluster_facts(whole);
+    let doubts = doubts(whole).into_iter();
+    report.find(doubts.map(|text| Found::new("cluster-description", text).finding()));
+    for name in workloads.iter().flat_map(|names| inputs::split(names)) {
+        let path = Path::new(&name);
+        if !inputs::is_profile(path).unwrap_or(false) {
+            continue;
+        }
+        let profile = profile_file::read(path)?;
+        let partial = partial_records(&profile).into_iter();
+        let partial = partial.map(|text| format!("{name} is partial: {text}"));
+        report.find(partial.map(|text| Found::new("partial-profile", text).finding()));
+        report = report.with_triage(&name, &Triage::new(&profile, Expansion::Default));
+    }
+    Ok(report)
+}
+
+/// The names that the user gave.
+pub(crate) fn names(options: &PlacingOptions, job: &Job, program: String) -> Names {
+    names_of(
+        &options.workloads.join(","),
+        options.cluster.name(),
+        job.workload.rank_count(),
+        program,
+    )
+}
+
+/// As [`names`], of a workload on a cluster.
+pub(crate) fn names_of(
+    workload: &str,
+    cluster: Option<&str>,
+    ranks: usize,
+    program: String,
+) -> Names {
+    Names {
+        workload: workload.to_owned(),
+        cluster: cluster.unwrap_or("cluster.toml").to_owned(),
+        program,
+        ranks,
+    }
+}
+
+/// The program and its arguments for a shell; `./app` if the user gave none.
+pub(crate) fn program_text(words: &[String]) -> String {
+    if words.is_empty() { "./app".to_owned() } else { shell::join(words) }
+}

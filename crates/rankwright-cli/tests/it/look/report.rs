@@ -1,0 +1,249 @@
+//! `rankwright report`, and `--report` of other commands.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::command::{rankwright, transcript};
+
+const CLUSTER: &str = "examples/clusters/four-nodes.toml";
+
+fn run(arguments: &[&str]) -> String {
+    let output = rankwright(arguments).output().expect("the program starts");
+    assert!(output.status.success(), "{}", transcript(arguments, &output));
+    String::from_utf8(output.stdout).expect("text")
+}
+
+/// The data of a report of a workload.
+fn data(arguments: &[&str]) -> Value {
+    let arguments = [&["-q", "report", "--format", "json"], arguments].concat();
+    serde_json::from_str(&run(&arguments)).expect("JSON")
+}
+
+fn names<'a>(list: &'a Value, key: &str) -> Vec<&'a str> {
+    list.as_array().expect("a list").iter().filter_map(|entry| entry[key].as_str()).collect()
+}
+
+/// The exit code and standard error of a command that fails.
+fn failure(arguments: &[&str]) -> (Option<i32>, String) {
+    let output = rankwright(arguments).output().expect("the program starts");
+    (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+#[test]
+fn a_report_has_the_verdict_of_place_and_what_to_type() {
+    let workload = "pattern:halo-2d:16:rate=100,messages=50";
+    let report = data(&[workload, "--on", CLUSTER, "--for", "openmpi4", "--", "./app", "a b"]);
+    assert_eq!((&report["version"], &report["kind"]), (&1.into(), &"workload".into()));
+    let answer =
+        run(&["-q", "place", workload, "--on", CLUSTER, "--for", "openmpi4", "-o", "/dev/null"]);
+    assert_eq!(answer.lines().next(), report["verdict"]["text"].as_str());
+    let commands = names(&report["commands"], "text");
+    assert!(commands[0].starts_with("rankwright -q place"), "{commands:?}");
+    assert!(commands[0].ends_with("--for openmpi4 -- ./app 'a b'"), "{commands:?}");
+    assert!(commands.iter().any(|text| text.contains("-rf placement.launch/")), "{commands:?}");
+    assert_eq!(report["traffic"]["ranks"], 16);
+    assert_eq!(report["placements"][0]["role"], "default");
+    assert_eq!(report["placements"][0]["node"]["length"], 16);
+    let rows = report["strategies"]["rows"].as_array().expect("a list");
+    let best = rows.iter().find(|row| row["role"] == "best").expect("there is one");
+    assert_eq!(best["name"], report["strategies"]["best"]);
+    assert!(names(&report["findings"], "code").contains(&"rates-assumed"));
+    assert!(names(&report["missing"], "section").contains(&"timeline"));
+}
+
+#[test]
+fn the_number_of_threads_changes_nothing() {
+    let report = |threads| {
+        let mut report = data(&[
+            "pattern:halo-2d:16:rate=100,messages=50",
+            "--on",
+            CLUSTER,
+            "--strategies",
+            "blocked,kway,cyclic",
+            "--threads",
+            threads,
+        ]);
+        let facts = report["facts"].as_array_mut().expect("a list");
+        facts.retain(|fact| fact["name"] != "command");
+        let commands = report["commands"].as_array_mut().expect("a list");
+        commands.retain(|command| command["title"] != "Write the placement and its launch files");
+        report
+    };
+    assert_eq!(report("1"), report("3"));
+}
+
+#[test]
+fn the_form_follows_the_ending_and_the_path_is_printed() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, begin) in
+        [("r.html", "<!doctype html"), ("r.md", "## ring"), ("r.txt", "ring"), ("r.json", "{")]
+    {
+        let path = folder.path().join(name);
+        let path = path.to_str().unwrap();
+        let printed = run(&["-q", "report", "pattern:ring:4", "--on", CLUSTER, "-o", path]);
+        assert_eq!(printed, format!("{path}\n"));
+        let text = fs::read_to_string(path).unwrap();
+        assert!(text.to_lowercase().starts_with(begin), "{name}: {}", &text[..80]);
+    }
+    let printed = run(&["-q", "report", "pattern:ring:4", "--on", CLUSTER, "-o", "-"]);
+    assert!(printed.contains("id=\"report-data\""), "{printed}");
+    let (code, text) = failure(&["report", "pattern:ring:4", "--on", CLUSTER, "-o", "r.pdf"]);
+    assert_eq!(code, Some(2), "{text}");
+    let mut command = rankwright(&["-q", "report", "pattern:ring:4", "--on"]);
+    let on = fs::canonicalize(crate::command::repository().join(CLUSTER)).unwrap();
+    let output = command.arg(on).current_dir(&folder).output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "report.html\n");
+    assert!(folder.path().join("report.html").is_file());
+}
+
+/// A workload file with a job of this name, whose ranks send to each other.
+fn job_file(folder: &Path, name: &str) -> String {
+    let path = folder.join("jobs.toml");
+    let name = toml_string(name);
+    let text = format!(
+        "[[job]]\nname = {name}\npattern = \"ring\"\nprocesses = 4\nrate = \"10 /s\"\nlength = \"1 KiB\"\n"
+    );
+    fs::write(&path, text).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+fn toml_string(text: &str) -> String {
+    serde_json::to_string(text).unwrap()
+}
+
+#[test]
+fn names_with_markup_stay_text() {
+    let folder = tempfile::tempdir().unwrap();
+    let hostile = "<script>alert(1)<!--|*x*`y`";
+    let jobs = job_file(folder.path(), hostile);
+    let page = run(&["-q", "report", &jobs, "--on", CLUSTER, "-o", "-"]);
+    assert!(!page.contains("<script>alert") && page.contains("\\u003cscript\\u003ealert(1)"));
+    let report = data(&[&jobs, "--on", CLUSTER]);
+    assert_eq!(report["jobs"][0]["name"], hostile);
+    let text = run(&["-q", "report", &jobs, "--on", CLUSTER, "--format", "md"]);
+    let outside_of_code = text.split("```").step_by(2).collect::<String>();
+    assert!(!outside_of_code.contains("<script"), "{outside_of_code}");
+    assert!(outside_of_code.contains("&lt;script&gt;alert(1)&lt;\\!--\\|\\*x\\*\\`y\\`"), "{text}");
+}
+
+#[test]
+fn a_placement_is_reported_beside_the_default_if_its_inputs_are_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("placement.json");
+    let file = file.to_str().unwrap();
+    let workload = "pattern:halo-2d:16:rate=100,messages=50";
+    run(&["-q", "map", workload, "--on", CLUSTER, "--strategy", "cyclic", "-o", file]);
+    let report = data(&[file, "--profile", workload, "--on", CLUSTER, "--for", "openmpi4"]);
+    assert_eq!(report["kind"], "placement");
+    let roles = names(&report["placements"], "role");
+    assert_eq!(roles, ["default", "given"]);
+    assert_eq!(report["placements"][1]["name"], "cyclic");
+    assert_eq!(report["strategies"]["by"], "simulation");
+    let command = report["commands"][0]["text"].as_str().unwrap();
+    assert_eq!(command, format!("rankwright run {file} -- ./app"));
+
+    let (code, text) = failure(&["report", file, "--on", CLUSTER]);
+    assert!(code == Some(2) && text.contains("--profile WORKLOAD"), "{text}");
+    let other = "pattern:halo-2d:16:rate=200,messages=50";
+    let (code, text) = failure(&["report", file, "--profile", other, "--on", CLUSTER]);
+    assert!(code == Some(4) && text.contains("workload_digest: found sha256:"), "{text}");
+    let (code, text) = failure(&["report", file, "--profile", workload, "--on", "paper:2013"]);
+    assert!(code == Some(4) && text.contains("cluster.digest: found sha256:"), "{text}");
+    let arguments =
+        ["report", file, "--profile", workload, "--on", CLUSTER, "--ranks-per-node", "2"];
+    let (code, text) = failure(&arguments);
+    assert!(code == Some(2) && text.contains("--ranks-per-node has no effect"), "{text}");
+}
+
+#[test]
+fn a_workload_without_times_says_what_to_record() {
+    let report = data(&["pattern:ring:4", "--on", CLUSTER]);
+    let missing = report["missing"].as_array().expect("a list");
+    let waiting =
+        missing.iter().find(|entry| entry["section"] == "strategies").expect("it is said");
+    assert!(waiting["snippet"].as_str().unwrap().starts_with("rankwright profile --events"));
+    assert!(names(&report["findings"], "code").contains(&"no-message-timing"));
+    assert_eq!(report["strategies"]["by"], "static");
+    assert!(report.get("timeline").is_none());
+}
+
+#[test]
+fn more_ranks_than_a_page_can_show_are_grouped_by_node() {
+    let cluster = "synthetic:pack:2 core:64 pu:1";
+    let options = ["--nodes", "72", "--strategies", "blocked,cyclic", "--effort", "fast"];
+    let report = data(&[&["pattern:ring:9216", "--on", cluster], &options[..]].concat());
+    let traffic = &report["traffic"];
+    assert_eq!((&traffic["ranks"], &traffic["aggregated"]), (&72.into(), &true.into()));
+    let lengths: Vec<u64> = report["placements"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|placement| placement["node"]["length"].as_u64().unwrap())
+        .collect();
+    assert_eq!(lengths[0], 72);
+    assert!(lengths[1..].iter().all(|length| *length == 0), "{lengths:?}");
+    assert!(names(&report["findings"], "code").contains(&"ranks-aggregated"));
+    assert!(names(&report["findings"], "code").contains(&"launch-files-left-out"));
+}
+
+#[test]
+fn a_recorded_run_has_a_time_line_and_what_it_tells_alone() {
+    let run = "testdata/timeline/bursts.rwp";
+    let report = data(&[run, "--on", "testdata/timeline/cluster.toml", "--effort", "fast"]);
+    let timeline = &report["timeline"];
+    assert_eq!((&timeline["busy_rows"], &timeline["rows_are"]), (&4.into(), &"ranks".into()));
+    assert_eq!(timeline["windows"].as_array().map(Vec::len), Some(10));
+    let facts = names(&report["facts"], "name");
+    for fact in ["MPI library", "recorded on", "workload digest", "cluster digest", "rates"] {
+        assert!(facts.contains(&fact), "{fact} is missing: {facts:?}");
+    }
+}
+
+#[test]
+fn other_commands_write_reports_beside_their_results() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("r.json");
+    let path = file.to_str().unwrap();
+    let placement = folder.path().join("placement.json");
+    let placement = placement.to_str().unwrap();
+    let timed = "pattern:ring:4:rate=100,messages=50";
+    let table = "papers/2009-mixed/table-3.csv";
+    let cases: [(&str, &[&str]); 8] = [
+        ("workload", &["place", timed, "--on", CLUSTER, "-o", placement]),
+        ("comparison", &["compare", timed, "--on", CLUSTER]),
+        ("comparison", &["compare", timed, "--on", CLUSTER, "--by", "simulation"]),
+        ("simulation", &["simulate", timed, "--on", CLUSTER, "--strategy", "cyclic"]),
+        ("timeline", &["timeline", "show", "testdata/timeline/bursts.rwp"]),
+        ("reproduction", &["reproduce", "2009-placement"]),
+        ("pair", &["pair", "--table", table]),
+        ("counters", &["check", "--counters", "testdata/counters/as-placed.json"]),
+    ];
+    for (kind, arguments) in cases {
+        let arguments = [arguments, &["-q", "--report", path]].concat();
+        run(&arguments);
+        let report: Value = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
+        assert_eq!(report["kind"], kind, "{arguments:?}");
+        assert!(!report["verdict"]["text"].as_str().unwrap().is_empty(), "{arguments:?}");
+        fs::remove_file(&file).unwrap();
+    }
+}
+
+#[test]
+fn a_report_that_cannot_be_written_is_refused_before_the_work() {
+    let compare = ["compare", "pattern:ring:4", "--on", CLUSTER];
+    for (more, code, part) in [
+        (&["--report", "r.pdf"][..], 2, "expected a name that ends in .html, .md, .txt or .json"),
+        (&["--report", "no-such-folder/r.html"][..], 1, "no-such-folder"),
+        (&["--report", "r.json", "-o", "r.json"][..], 2, "also the file of another result"),
+    ] {
+        let arguments = [&compare[..], more].concat();
+        let output = rankwright(&arguments).output().expect("the program starts");
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.code() == Some(code) && text.contains(part), "{text}");
+        assert!(output.stdout.is_empty(), "{arguments:?}");
+    }
+    let (code, text) = failure(&["check", "testdata/broken/no.json", "--report", "r.html"]);
+    assert!(code == Some(2) && text.contains("--report needs --counters"), "{text}");
+}

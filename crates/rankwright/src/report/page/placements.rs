@@ -1,0 +1,301 @@
+//! Where ranks run under each placement, and what that means for the rest of a report.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Serialize;
+
+use super::data::Report;
+use super::findings::Found;
+use super::machine::Machine;
+use super::packed::Packed;
+use super::traffic::{Traffic, job_ranks};
+use crate::cluster::Cluster;
+use crate::estimate::{Load, NicLoad};
+use crate::ids::NodeId;
+use crate::placement::{Placement, RankPlacement};
+use crate::traffic::Workload;
+use crate::units::counted;
+
+/// Above this number of ranks a report shows groups of ranks.
+pub const MOST_RANKS: usize = 8192;
+
+/// The core of a rank that is bound to none.
+pub(super) const UNBOUND: u32 = 65_535;
+
+/// Where every rank runs. In a report whose traffic is aggregated, the lists of the first placement have an
+/// entry for each group of ranks, which has a node of its own, and the lists of the others are empty.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PlacementView {
+    /// Its role.
+    pub role: PlacementRole,
+    /// The strategy that made it.
+    pub name: String,
+    /// By rank: position in [`Machine::nodes`].
+    pub node: Packed,
+    /// By rank: its first core (L#); 65535 if it is not bound.
+    pub core: Packed,
+    /// By rank: number of its cores.
+    pub cores: Packed,
+    /// By rank: its position in the order of places (node, then core).
+    pub position: Packed,
+    /// By rank: the names of its network devices; only if some were chosen.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub nics: Vec<Vec<String>>,
+    /// By rank: the names of its GPUs; only if some were assigned.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub gpus: Vec<Vec<String>>,
+    /// Bytes between nodes.
+    pub inter_node_bytes: u64,
+}
+
+/// The role of a placement in a report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PlacementRole {
+    /// The launcher's default.
+    Default,
+    /// The best.
+    Best,
+    /// The next best.
+    Next,
+    /// The one that the user gave.
+    Given,
+}
+
+/// A placement that a report shows.
+#[derive(Debug, Clone)]
+pub struct Shown<'a> {
+    /// Its role.
+    pub role: PlacementRole,
+    /// The strategy that made it.
+    pub name: String,
+    /// Where the ranks run.
+    pub placement: &'a Placement,
+    /// What passes network devices.
+    pub load: &'a Load,
+}
+
+impl Report {
+    /// Adds jobs, traffic, nodes, placements and devices. Of more than [`MOST_RANKS`] ranks, groups are
+    /// shown: the ranks that the first placement puts on one node.
+    #[must_use]
+    pub fn with_placements(
+        mut self,
+        cluster: &Cluster,
+        workload: &Workload,
+        shown: &[Shown<'_>],
+    ) -> Self {
+        let nodes: BTreeSet<NodeId> =
+            shown.iter().flat_map(|shown| shown.placement.ranks()).map(|rank| rank.node).collect();
+        let nodes: Vec<NodeId> = match shown.is_empty() {
+            true => cluster.node_ids().collect(),
+            false => nodes.into_iter().collect(),
+        };
+        let position_of: BTreeMap<NodeId, u32> = nodes.iter().copied().zip(0..).collect();
+        let ranks = workload.rank_count();
+        let groups = shown.first().filter(|_| ranks > MOST_RANKS);
+        let groups = groups.map(|shown| Groups::new(shown.placement, &position_of));
+        let traffic = match &groups {
+            Some(groups) => Traffic::between_groups(workload, &groups.of_rank),
+            None => Traffic::new(workload),
+        };
+        if let Some(groups) = &groups {
+            let text = format!(
+                "{} are more than the {MOST_RANKS} that a report shows one by one: it shows {} of \
+                 ranks, those that {} puts on one node",
+                counted(ranks, "rank"),
+                counted(groups.nodes.len(), "group"),
+                shown[0].name
+            );
+            self.find([Found::new("ranks-aggregated", text).finding()]);
+        }
+        if traffic.rounded {
+            let text = format!(
+                "{} communicate: their bytes are stored as logarithms, within 9 %",
+                counted(traffic.pairs(), "pair")
+            );
+            self.find([Found::new("bytes-rounded", text).finding()]);
+        }
+        self.jobs = if groups.is_some() { Vec::new() } else { job_ranks(workload) };
+        self.traffic = (traffic.pairs() > 0).then_some(traffic);
+        self.machine = Some(Machine::new(cluster, &nodes));
+        self.placements = (shown.iter().enumerate())
+            .map(|(at, shown)| match &groups {
+                None => PlacementView::new(shown, &position_of),
+                Some(groups) => groups.view(shown, at == 0),
+            })
+            .collect();
+        self.devices = device_loads(shown, &position_of);
+        self
+    }
+}
+
+impl PlacementView {
+    fn new(shown: &Shown<'_>, position_of: &BTreeMap<NodeId, u32>) -> Self {
+        let ranks: Vec<&RankPlacement> = shown.placement.ranks().collect();
+        let core = |rank: &RankPlacement| match rank.cores.first() {
+            Some(core) if rank.bound => core.0,
+            _ => UNBOUND,
+        };
+        let whole = |number: &dyn Fn(&RankPlacement) -> u32| {
+            Packed::whole(&ranks.iter().map(|rank| number(rank)).collect::<Vec<_>>())
+        };
+        let mut order: Vec<usize> = (0..ranks.len()).collect();
+        order.sort_by_key(|at| (ranks[*at].node, core(ranks[*at]), *at));
+        let mut position = vec![0; ranks.len()];
+        for (place, rank) in (0..).zip(order) {
+            position[rank] = place;
+        }
+        let names = |of: fn(&RankPlacement) -> &Vec<String>| match ranks
+            .iter()
+            .any(|rank| !of(rank).is_empty())
+        {
+            true => ranks.iter().map(|rank| of(rank).clone()).collect(),
+            false => Vec::new(),
+        };
+        Self {
+            role: shown.role,
+            name: shown.name.clone(),
+            node: whole(&|rank| position_of[&rank.node]),
+            core: whole(&core),
+            cores: whole(&|rank| rank.cores.len() as u32),
+            position: Packed::whole(&position),
+            nics: names(|rank| &rank.nics),
+            gpus: names(|rank| &rank.gpus),
+            inter_node_bytes: shown.load.inter_node.0,
+        }
+    }
+}
+
+/// The ranks that a placement puts on one node.
+struct Groups {
+    /// By rank: its group.
+    of_rank: Vec<u32>,
+    /// By group: the position of its node in the report.
+    nodes: Vec<u32>,
+    /// By group: the first core of its ranks.
+    first_core: Vec<u32>,
+    /// By group: number of cores of its ranks.
+    cores: Vec<u32>,
+}
+
+impl Groups {
+    fn new(placement: &Placement, position_of: &BTreeMap<NodeId, u32>) -> Self {
+        let mut cores: BTreeMap<NodeId, (u32, usize)> = BTreeMap::new();
+        for rank in placement.ranks() {
+            let (first, count) = cores.entry(rank.node).or_insert((UNBOUND, 0));
+            *first = rank.cores.first().map_or(*first, |core| core.0.min(*first));
+            *count += rank.cores.len();
+        }
+        let group: BTreeMap<NodeId, u32> = cores.keys().copied().zip(0..).collect();
+        Self {
+            of_rank: placement.ranks().map(|rank| group[&rank.node]).collect(),
+            nodes: cores.keys().map(|node| position_of[node]).collect(),
+            first_core: cores.values().map(|(first, _)| *first).collect(),
+            cores: cores.values().map(|(_, count)| *count as u32).collect(),
+        }
+    }
+
+    fn view(&self, shown: &Shown<'_>, is_first: bool) -> PlacementView {
+        let list = |numbers: &[u32]| Packed::whole(if is_first { numbers } else { &[] });
+        let count = self.nodes.len();
+        PlacementView {
+            role: shown.role,
+            name: shown.name.clone(),
+            node: list(&self.nodes),
+            core: list(&self.first_core),
+            cores: list(&self.cores),
+            position: list(&(0..count as u32).collect::<Vec<_>>()),
+            nics: Vec::new(),
+            gpus: Vec::new(),
+            inter_node_bytes: shown.load.inter_node.0,
+        }
+    }
+}
+
+/// Bytes through a network device.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct DeviceLoad {
+    /// Its node: position in [`Machine::nodes`](Machine::nodes).
+    pub node: u32,
+    /// Its name; `None` if all devices of the node count as one.
+    pub nic: Option<String>,
+    /// Bytes out of the node, by placement.
+    pub out: Vec<u64>,
+    /// Bytes into the node, by placement.
+    #[serde(rename = "in")]
+    pub incoming: Vec<u64>,
+    /// Bytes out of the node that it counted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub counted_out: Option<u64>,
+    /// Bytes into the node that it counted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub counted_in: Option<u64>,
+    /// What `check --counters` says of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub counted_note: Option<String>,
+}
+
+/// A row for each network device that carries something under some placement.
+pub(super) fn device_loads(
+    shown: &[Shown<'_>],
+    position_of: &BTreeMap<NodeId, u32>,
+) -> Vec<DeviceLoad> {
+    let mut rows: BTreeMap<(u32, Option<String>), DeviceLoad> = BTreeMap::new();
+    let count = shown.len();
+    for (at, shown) in shown.iter().enumerate() {
+        for NicLoad { node, nic, out, incoming, .. } in &shown.load.nics {
+            let node = position_of[node];
+            let row = rows.entry((node, nic.clone())).or_insert_with(|| DeviceLoad {
+                node,
+                nic: nic.clone(),
+                out: vec![0; count],
+                incoming: vec![0; count],
+                counted_out: None,
+                counted_in: None,
+                counted_note: None,
+            });
+            row.out[at] = out.0;
+            row.incoming[at] = incoming.0;
+        }
+    }
+    rows.into_values().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::data::{Kind, Outcome, Verdict};
+    use super::super::packed::unpacked;
+    use super::*;
+    use crate::cluster::Levels;
+    use crate::placement::{Granularity, JobShape, slots};
+    use crate::{cluster, traffic};
+
+    #[test]
+    fn ranks_are_in_the_order_of_places_and_devices_have_their_bytes() {
+        let cluster = cluster::open("paper:2013").unwrap();
+        let workload = traffic::open("pattern:ring:4:length=1000 B").unwrap();
+        let slots = slots(&cluster, Granularity::Cores(1), 256).unwrap();
+        let on = |core: usize| slots.iter().position(|slot| slot.cores[0].index() == core).unwrap();
+        // Ranks 0 and 2 on the second node, ranks 1 and 3 on the first.
+        let second = slots.iter().position(|slot| slot.node != slots[0].node).unwrap();
+        let mapping = [second + 1, on(3), second, on(0)];
+        let shapes = JobShape::of(&workload);
+        let placement =
+            Placement::from_slots(&cluster, &shapes, "by hand", &slots, &mapping).unwrap();
+        let load = Load::new(&cluster, &Levels::new(&cluster), &workload, &placement);
+        let (role, name) = (PlacementRole::Given, "by hand".to_owned());
+        let shown = [Shown { role, name, placement: &placement, load: &load }];
+        let verdict = Verdict { text: String::new(), outcome: Outcome::Unknown, details: vec![] };
+        let report =
+            Report::new(Kind::Placement, "", verdict).with_placements(&cluster, &workload, &shown);
+        let view = &report.placements[0];
+        assert_eq!(unpacked(&view.node), [1.0, 0.0, 1.0, 0.0]);
+        assert_eq!(unpacked(&view.position), [3.0, 1.0, 2.0, 0.0]);
+        assert_eq!(unpacked(&view.core), [1.0, 3.0, 0.0, 0.0]);
+        assert_eq!(report.machine.unwrap().nodes.len(), 2);
+        let out: u64 = report.devices.iter().flat_map(|device| &device.out).sum();
+        assert_eq!(out, view.inter_node_bytes);
+        assert_eq!(out, report.traffic.unwrap().total_bytes, "neighbours are on different nodes");
+    }
+}

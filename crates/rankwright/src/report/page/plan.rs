@@ -1,0 +1,251 @@
+//! The report of a plan: what `place` finds.
+
+use std::mem::discriminant;
+
+use super::data::{FactGroup, Finding, Kind, Outcome, Report, Verdict};
+use super::findings::{Found, Unmeasured};
+use super::placements::{PlacementRole, Shown};
+use super::strategies::StrategyTable;
+use crate::choose::{Candidate, NotSimulated, Plan, PlanError};
+use crate::cluster::Cluster;
+use crate::map::StrategyId;
+use crate::report::answer::{Answer, Role, Verdict as AnswerVerdict};
+use crate::report::comparison::Comparison;
+use crate::report::triage::Triage;
+use crate::report::waiting::WaitingComparison;
+use crate::traffic::{Job, Workload};
+use crate::units::counted;
+
+impl Report {
+    /// The report of a plan and its comparison, which has an answer if it was compared with a launcher's
+    /// default.
+    #[must_use]
+    pub fn of_plan(
+        (cluster, workload): (&Cluster, &Workload),
+        plan: &Plan,
+        comparison: &Comparison,
+    ) -> Self {
+        let nodes = counted(plan.best().score.nodes.unwrap_or_default(), "node");
+        let title = format!("{} on {nodes} of {}", workload.name, cluster.name);
+        let kind = if comparison.answer.is_some() { Kind::Workload } else { Kind::Comparison };
+        let mut report = Self::new(kind, title, verdict(comparison))
+            .with_workload_facts(workload)
+            .with_placements(cluster, workload, &shown(plan, comparison));
+        report.strategies = Some(StrategyTable::of_plan(cluster, plan, comparison));
+        report.find(comparison.answer.iter().flat_map(answered));
+        report.find(limits(plan));
+        report.lack_of_plan(workload, plan, comparison);
+        report
+    }
+
+    /// The report of a comparison by waiting; `by_bytes` is that of the same candidates by bytes.
+    #[must_use]
+    pub fn of_waiting(
+        (cluster, workload): (&Cluster, &Workload),
+        candidates: &[Candidate],
+        waiting: &WaitingComparison,
+        by_bytes: &Comparison,
+    ) -> Self {
+        let title = format!("{} on {}, strategies compared", workload.name, cluster.name);
+        let verdict = Verdict {
+            text: waiting.reason(),
+            outcome: Outcome::Unknown,
+            details: vec![format!("By {}.", waiting.caveat())],
+        };
+        let best = candidates.iter().find(|candidate| candidate.strategy == waiting.best);
+        let best = best.map(|best| shown_as(PlacementRole::Best, best));
+        let mut report = Self::new(Kind::Comparison, title, verdict)
+            .with_workload_facts(workload)
+            .with_placements(cluster, workload, best.as_slice());
+        report.strategies = Some(StrategyTable::of_waiting(waiting, by_bytes));
+        if !waiting.calibrated {
+            report.lack(Unmeasured::Rates);
+        }
+        report.lack(Unmeasured::Counted);
+        report
+    }
+
+    /// Says what was not measured for a plan.
+    fn lack_of_plan(&mut self, workload: &Workload, plan: &Plan, comparison: &Comparison) {
+        let untimed = |job: &Job| job.sources.is_empty() && !job.flows.is_empty();
+        if workload.jobs.iter().any(untimed) {
+            self.lack(Unmeasured::Waiting);
+        }
+        let has_default = plan.candidates.iter().any(|it| it.score.launcher_default);
+        match &plan.run_times {
+            None => self.lack(Unmeasured::RunTimes),
+            Some(times) if times.only_ratios.is_some() => self.lack(Unmeasured::RunTimes),
+            Some(_) => {}
+        }
+        if comparison.answer.is_some() && !has_default {
+            self.lack(Unmeasured::Default);
+        }
+        if !comparison.calibrated {
+            self.lack(Unmeasured::Rates);
+        }
+        self.lack(Unmeasured::Counted);
+    }
+
+    /// Adds what a recorded run, of this name, tells before any placement.
+    #[must_use]
+    pub fn with_triage(mut self, job: &str, triage: &Triage) -> Self {
+        let lines = [
+            ("gain at most", triage.gain.as_ref().map(ToString::to_string)),
+            ("time in MPI", triage.time_in_mpi.as_ref().map(ToString::to_string)),
+            ("placement", Some(triage.locality.to_string())),
+        ];
+        for (name, value) in lines {
+            self.fact(FactGroup::Run, &format!("{job}: {name}"), value.unwrap_or_default());
+        }
+        let shared = triage.gain.as_ref().is_some_and(|gain| gain.shared_pus.is_some());
+        let (Some(gain), Some(time), false) = (&triage.gain, &triage.time_in_mpi, shared) else {
+            self.lack(Unmeasured::TimeInMpi);
+            return self;
+        };
+        self.verdict.details.push(format!("{job}: any placement gains at most {gain}."));
+        // What ranks wait for the one that computes longest: no placement changes it.
+        let uneven = time.mean - gain.share;
+        if uneven >= UNEVEN {
+            let text = format!(
+                "ranks of {job} wait {:.0} % of the run time for rank {}, which computes longest",
+                100.0 * uneven,
+                gain.rank
+            );
+            self.find([Found::new("ranks-unbalanced", text).finding()]);
+        }
+        if time.mean < LITTLE_COMMUNICATION {
+            let text = format!(
+                "{job} is {:.1} % of its run time in MPI: no placement matters much",
+                100.0 * time.mean
+            );
+            self.find([Found::new("little-communication", text).finding()]);
+        }
+        self
+    }
+}
+
+/// From this share of the run time on, waiting for the rank that computes longest is a finding.
+const UNEVEN: f64 = 0.1;
+
+/// Below this share of the run time, communication is little.
+const LITTLE_COMMUNICATION: f64 = 0.02;
+
+fn verdict(comparison: &Comparison) -> Verdict {
+    let because = vec![comparison.reason.clone(), format!("By {}.", comparison.caveat())];
+    match &comparison.answer {
+        Some(answer) => Verdict {
+            text: answer.text.clone(),
+            outcome: match answer.verdict {
+                AnswerVerdict::ShorterRun
+                | AnswerVerdict::LessTraffic
+                | AnswerVerdict::LessWaiting => Outcome::Gain,
+                AnswerVerdict::NoGain => Outcome::NoGain,
+                AnswerVerdict::NotProven | AnswerVerdict::Unknown => Outcome::Unknown,
+            },
+            details: because,
+        },
+        None => Verdict {
+            text: comparison.reason.clone(),
+            outcome: if comparison.matters { Outcome::Gain } else { Outcome::NoGain },
+            details: because[1..].to_vec(),
+        },
+    }
+}
+
+/// The launcher's default, the best and the next best, as far as they differ.
+fn shown<'a>(plan: &'a Plan, comparison: &Comparison) -> Vec<Shown<'a>> {
+    let best = plan.best();
+    let Some(answer) = &comparison.answer else {
+        let next = plan.ranking.order().iter().map(|at| &plan.candidates[*at]);
+        let next = next.filter(|candidate| candidate.number != best.number).take(1);
+        let next = next.map(|candidate| shown_as(PlacementRole::Next, candidate));
+        return [shown_as(PlacementRole::Best, best)].into_iter().chain(next).collect();
+    };
+    let rows = answer.rows.iter().filter_map(|row| {
+        let role = match row.role {
+            Role::Default | Role::DefaultAndBest => PlacementRole::Default,
+            Role::Best => PlacementRole::Best,
+            Role::Next => PlacementRole::Next,
+        };
+        let made = |candidate: &&Candidate| candidate.strategy == row.strategy;
+        Some(shown_as(role, plan.candidates.iter().find(made)?))
+    });
+    rows.collect()
+}
+
+fn shown_as(role: PlacementRole, candidate: &Candidate) -> Shown<'_> {
+    Shown {
+        role,
+        name: candidate.strategy.to_string(),
+        placement: &candidate.placement,
+        load: &candidate.load,
+    }
+}
+
+/// What an answer says beside its figures.
+fn answered(answer: &Answer) -> Vec<Finding> {
+    let mut found: Vec<Found> = answer.weaknesses.iter().map(Found::weakness).collect();
+    if answer.verdict == AnswerVerdict::NoGain {
+        let text = format!(
+            "there is nothing to gain by placing: the default of {} is as good",
+            answer.launcher
+        );
+        found.push(Found::new("nothing-to-gain", text).remedy("keep the default"));
+    }
+    found.into_iter().map(Found::finding).collect()
+}
+
+/// What a plan lacks: an interrupted search, evaluations that were not possible, strategies without a
+/// mapping.
+#[must_use]
+pub fn limits(plan: &Plan) -> Vec<Finding> {
+    let mut found = Vec::new();
+    if plan.stopped {
+        let text = "interrupted: this is the best placement so far";
+        found.push(Found::new("search-interrupted", text));
+    }
+    if let Some(why) = plan.not_simulated.as_ref().filter(|why| **why != NotSimulated::Stopped) {
+        let by = if plan.evaluation.is_some() { "the model" } else { "static estimates" };
+        let text = format!("ranked by {by}, not by simulation: {why}");
+        found.push(Found::new("ranked-without-simulation", text));
+    }
+    if let Some(why) = plan.evaluation.as_ref().and_then(|it| it.not_replayed.as_ref()) {
+        let text = format!("simulated by clocks, not replayed: {why}");
+        found.push(Found::new("not-replayed", text));
+    }
+    for text in by_reason(&plan.left_out) {
+        found.push(Found::new("strategy-left-out", format!("left out: {text}")));
+    }
+    found.into_iter().map(Found::finding).collect()
+}
+
+/// One line for each reason, with the strategies that failed for it. Failures to choose devices differ
+/// only in the nodes and ranks that they name: the line has those of the first strategy.
+fn by_reason(failed: &[(StrategyId, PlanError)]) -> Vec<String> {
+    let why = |error: &PlanError| match error {
+        PlanError::Map { error, .. } => error.to_string(),
+        other => other.to_string(),
+    };
+    let alike = |a: &PlanError, b: &PlanError| match (a, b) {
+        (PlanError::Selection { error: a, .. }, PlanError::Selection { error: b, .. }) => {
+            discriminant(a) == discriminant(b)
+        }
+        _ => why(a) == why(b),
+    };
+    let mut reasons: Vec<Vec<&(StrategyId, PlanError)>> = Vec::new();
+    for failure in failed {
+        match reasons.iter_mut().find(|reason| alike(&reason[0].1, &failure.1)) {
+            Some(reason) => reason.push(failure),
+            None => reasons.push(vec![failure]),
+        }
+    }
+    let line = |reason: &Vec<&(StrategyId, PlanError)>| {
+        let names: Vec<String> = reason.iter().map(|(id, _)| id.to_string()).collect();
+        let (names, first) = (names.join(", "), why(&reason[0].1));
+        match reason.iter().all(|(_, error)| why(error) == first) {
+            true => format!("{names}: {first}"),
+            false => format!("{names}; under {}: {first}", reason[0].0),
+        }
+    };
+    reasons.iter().map(line).collect()
+}

@@ -1,0 +1,239 @@
+//! What a report says, as parts of a text: the same for Markdown and for terminals.
+
+use super::super::data::{Cell, Command, Report, Table};
+use super::super::placements::{DeviceLoad, PlacementView};
+use super::super::strategies::{StrategyRow, StrategyTable};
+use super::super::timeline::Timeline;
+use crate::units::{Bytes, Seconds, counted};
+
+/// A part of a text.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Part {
+    /// The title of the report.
+    Title(String),
+    /// The title of a section.
+    Heading(String),
+    /// What matters most.
+    Strong(String),
+    /// A paragraph.
+    Paragraph(String),
+    /// A list.
+    List(Vec<String>),
+    /// Something to type or to save.
+    Code(String),
+    /// A table: header, rows, and which columns are numbers.
+    Table(Vec<String>, Vec<Vec<String>>),
+}
+
+/// The most devices of a text: those that carry most under some placement.
+const DEVICES: usize = 16;
+
+/// The most lines of a launch file in a text.
+const LINES: usize = 40;
+
+/// All parts of a report, in the order of the page.
+pub(super) fn parts(report: &Report) -> Vec<Part> {
+    let mut parts = vec![
+        Part::Title(report.title.clone()),
+        Part::Strong(report.verdict.text.clone()),
+        Part::List(report.verdict.details.clone()),
+    ];
+    let facts = report.facts.iter().map(|fact| vec![fact.name.clone(), fact.value.clone()]);
+    section(&mut parts, "What, when, where", table(&["", ""], facts));
+    section(&mut parts, "What to type", report.commands.iter().flat_map(command).collect());
+    let placements = report.placements.iter().map(placement);
+    let header = ["placement", "role", "between nodes"];
+    section(&mut parts, "Placements", table(&header, placements));
+    section(&mut parts, "Bytes per network device", devices(report));
+    section(&mut parts, "Time line", report.timeline.iter().flat_map(timeline).collect());
+    section(&mut parts, "Strategies", report.strategies.iter().flat_map(strategies).collect());
+    for table in &report.tables {
+        section(&mut parts, &table.title, own_table(table));
+    }
+    section(&mut parts, "Findings", findings(report));
+    let missing = report.missing.iter().flat_map(|missing| {
+        let text = Part::List(vec![missing.text.clone()]);
+        [Some(text), missing.snippet.clone().map(Part::Code)].into_iter().flatten()
+    });
+    section(&mut parts, "Not measured", missing.collect());
+    parts
+}
+
+/// Adds a section, unless it is empty.
+fn section(parts: &mut Vec<Part>, title: &str, content: Vec<Part>) {
+    if !content.is_empty() {
+        parts.push(Part::Heading(title.to_owned()));
+        parts.extend(content);
+    }
+}
+
+/// A table, unless it has no row.
+fn table(header: &[&str], rows: impl Iterator<Item = Vec<String>>) -> Vec<Part> {
+    let rows: Vec<Vec<String>> = rows.collect();
+    let header = header.iter().map(|title| (*title).to_owned()).collect();
+    if rows.is_empty() { Vec::new() } else { vec![Part::Table(header, rows)] }
+}
+
+fn command(command: &Command) -> Vec<Part> {
+    let lines = command.text.lines().count();
+    let title = match &command.file {
+        Some(file) => format!("{} ({file})", command.title),
+        None => command.title.clone(),
+    };
+    let whole = command.file.is_none() || lines <= LINES;
+    let code = match whole {
+        true => Part::Code(command.text.clone()),
+        false => Part::Paragraph(format!("{}; the page has them.", counted(lines, "line"))),
+    };
+    vec![Part::Paragraph(format!("{title}:")), code]
+}
+
+fn bytes(bytes: u64) -> String {
+    format!("{:.1}", Bytes(bytes))
+}
+
+fn time(seconds: Option<f64>, error: Option<f64>) -> String {
+    let error = error.map_or(String::new(), |error| format!(" ± {:.2}", Seconds(error)));
+    seconds.map_or_else(|| "-".to_owned(), |time| format!("{:.3}{error}", Seconds(time)))
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.1} %", 100.0 * share)
+}
+
+fn placement(placement: &PlacementView) -> Vec<String> {
+    let role = serde_json::to_value(placement.role).unwrap_or_default();
+    let role = role.as_str().unwrap_or_default().to_owned();
+    vec![placement.name.clone(), role, bytes(placement.inter_node_bytes)]
+}
+
+fn devices(report: &Report) -> Vec<Part> {
+    let Some(machine) = &report.machine else { return Vec::new() };
+    let most = |load: &DeviceLoad| {
+        load.out.iter().chain(&load.incoming).chain(&load.counted_out).copied().max()
+    };
+    let mut shown: Vec<&DeviceLoad> = report.devices.iter().collect();
+    shown.sort_by_key(|load| std::cmp::Reverse(most(load)));
+    shown.truncate(DEVICES);
+    let counted_some = shown.iter().any(|load| load.counted_out.is_some());
+    let mut header = vec!["device".to_owned()];
+    for placement in &report.placements {
+        header.extend(["out", "in"].map(|way| format!("{way}, {}", placement.name)));
+    }
+    if counted_some {
+        header.extend(["counted out", "counted in", "remark"].map(str::to_owned));
+    }
+    let row = |load: &&DeviceLoad| {
+        let node = machine.nodes.get(load.node as usize).map_or("", |node| &node.name);
+        let name = match &load.nic {
+            Some(nic) => format!("{node} {nic}"),
+            None => node.to_owned(),
+        };
+        let both = load.out.iter().zip(&load.incoming).flat_map(|(out, into)| [*out, *into]);
+        let mut cells: Vec<String> = [name].into_iter().chain(both.map(bytes)).collect();
+        if counted_some {
+            let counted = |count: Option<u64>| count.map_or_else(|| "-".to_owned(), bytes);
+            cells.extend([counted(load.counted_out), counted(load.counted_in)]);
+            cells.push(load.counted_note.clone().unwrap_or_default());
+        }
+        cells
+    };
+    let rows: Vec<Vec<String>> = shown.iter().map(row).collect();
+    if rows.is_empty() {
+        return Vec::new();
+    }
+    let mut parts = vec![Part::Table(header, rows)];
+    if report.devices.len() > DEVICES {
+        let more = counted(report.devices.len() - DEVICES, "more device");
+        parts.push(Part::Paragraph(format!("And {more} that carry less.")));
+    }
+    parts
+}
+
+fn timeline(timeline: &Timeline) -> Vec<Part> {
+    let share = |share: Option<f64>| share.map_or_else(|| "-".to_owned(), percent);
+    let rows = timeline.windows.iter().map(|window| {
+        vec![
+            time(Some(window.begin_s), None),
+            time(Some(window.end_s), None),
+            share(window.load_balance),
+            share(window.serialisation),
+            share(Some(window.transfer)),
+        ]
+    });
+    let header = ["from", "to", "load balance", "serialisation", "transfer"];
+    let mut parts = vec![Part::Paragraph(timeline.answer.clone())];
+    parts.extend(table(&header, rows));
+    parts
+}
+
+fn strategies(strategies: &StrategyTable) -> Vec<Part> {
+    /// A column: its title, whether a row has it, and its cell.
+    type Column = (&'static str, fn(&StrategyRow) -> bool, fn(&StrategyRow) -> String);
+    let gain = |row: &StrategyRow| match (row.gain, row.gain_error) {
+        (Some(gain), Some(error)) => format!("{} ± {}", percent(gain), percent(error)),
+        (Some(gain), None) => percent(gain),
+        _ => "-".to_owned(),
+    };
+    let columns: [Column; 8] = [
+        ("run time", |row| row.run_time_s.is_some(), |row| time(row.run_time_s, None)),
+        ("gain", |row| row.gain.is_some(), gain),
+        ("waiting", |row| row.waiting_s.is_some(), |row| time(row.waiting_s, row.waiting_error_s)),
+        ("end", |row| row.finish_s.is_some(), |row| time(row.finish_s, row.finish_error_s)),
+        ("between nodes", |_| true, |row| bytes(row.inter_node_bytes)),
+        (
+            "busiest NIC",
+            |row| row.busiest_nic_time_s.is_some(),
+            |row| time(row.busiest_nic_time_s, None),
+        ),
+        ("nodes", |_| true, |row| row.nodes.to_string()),
+        ("note", |row| row.note.is_some(), |row| row.note.clone().unwrap_or_default()),
+    ];
+    let columns: Vec<&Column> =
+        columns.iter().filter(|(_, has, _)| strategies.rows.iter().any(has)).collect();
+    let header: Vec<&str> =
+        ["strategy"].into_iter().chain(columns.iter().map(|(title, ..)| *title)).collect();
+    let rows = strategies.rows.iter().map(|row| {
+        let star = if row.name == strategies.best { "*" } else { "" };
+        let name = format!("{}{star}", row.name);
+        [name].into_iter().chain(columns.iter().map(|(_, _, cell)| cell(row))).collect()
+    });
+    let mut parts = vec![Part::Paragraph(strategies.reason.clone())];
+    parts.extend(table(&header, rows));
+    parts
+}
+
+fn own_table(own: &Table) -> Vec<Part> {
+    let title = |column: &super::super::Column| match &column.unit {
+        Some(unit) => format!("{}, {unit}", column.name),
+        None => column.name.clone(),
+    };
+    let header = own.columns.iter().map(title).collect();
+    let cell = |cell: &Cell| match cell {
+        Cell::Text(text) => text.clone(),
+        Cell::Number(number) => number.to_string(),
+        Cell::Unknown => "-".to_owned(),
+    };
+    let rows = own.rows.iter().map(|row| row.iter().map(cell).collect()).collect();
+    vec![Part::Paragraph(own.caption.clone()), Part::Table(header, rows)]
+}
+
+fn findings(report: &Report) -> Vec<Part> {
+    let word = |value: serde_json::Result<serde_json::Value>| {
+        value.ok().and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
+    };
+    let mut parts = Vec::new();
+    for finding in &report.findings {
+        let severity = word(serde_json::to_value(finding.severity));
+        let addressee = word(serde_json::to_value(finding.addressee));
+        let remedy = match finding.remedy.as_str() {
+            "" => String::new(),
+            remedy => format!(": {remedy}"),
+        };
+        let text =
+            format!("{severity} [{}], for the {addressee}: {}{remedy}", finding.code, finding.text);
+        parts.push(Part::List(vec![text]));
+        parts.extend(finding.snippet.clone().map(Part::Code));
+    }
+    parts
+}
