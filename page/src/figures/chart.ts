@@ -1,0 +1,56 @@
+// Charts by Observable Plot, redrawn when the width or the theme changes.
+
+import { plot, type PlotOptions } from "@observablehq/plot";
+import { el, onWidth } from "../dom.ts";
+import { onTheme } from "../theme.ts";
+
+export class Chart {
+  readonly element: HTMLElement;
+  private width = 0;
+  private shown: SVGSVGElement | null = null;
+
+  /** `label` is for those who do not see the chart; `options` are made for a width in pixels. */
+  constructor(
+    private readonly label: string,
+    private readonly options: (width: number) => PlotOptions,
+  ) {
+    this.element = el("div", { class: "chart" });
+    onTheme(() => this.redraw());
+    onWidth(this.element, (width) => {
+      this.width = width;
+      this.redraw();
+    });
+  }
+
+  redraw(): void {
+    if (this.width === 0) return;
+    // A class name of our own: Plot's default is random, and saved pictures should not differ.
+    const made = plot({ className: "plot", width: this.width, style: { background: "none", overflow: "visible" }, ...this.options(this.width) });
+    made.setAttribute("role", "img");
+    made.setAttribute("aria-label", this.label);
+    // Plot names its groups, which have no role that could carry a name.
+    for (const part of made.querySelectorAll("[aria-label]")) part.removeAttribute("aria-label");
+    this.shown = made as SVGSVGElement;
+    this.element.replaceChildren(made);
+  }
+
+  drawing(): SVGSVGElement {
+    return this.shown!;
+  }
+}
+
+/** What a colour or a line of a drawing stands for. */
+export interface Key {
+  name: string;
+  colour: string;
+  sign: "bar" | "line" | "dashed" | "dotted" | "tick";
+}
+
+/** A legend of words with the signs of the chart before them. */
+export function keys(entries: Key[]): HTMLElement {
+  return el(
+    "ul",
+    { class: "keys" },
+    ...entries.map(({ name, colour, sign }) => el("li", {}, el("span", { class: `key ${sign}`, style: `--key: ${colour}` }), name)),
+  );
+}

@@ -1,0 +1,298 @@
+// The machine: nodes with what is in them, and the ranks; partners of a rank light up.
+
+import type { Machine } from "../data.ts";
+import type { Opened, Placed } from "../read/open.ts";
+import { rankAt, UNBOUND } from "../read/open.ts";
+import type { Partner } from "../read/pairs.ts";
+import { button, choice, el, freshId, onWidth } from "../dom.ts";
+import { figure } from "../figures/figure.ts";
+import { table } from "../figures/table.ts";
+import { draw, type Lit } from "./draw.ts";
+import { overview, pageSize } from "./pages.ts";
+import { inhabitants, jobOf, type Inhabitants } from "./ranks.ts";
+import { onTheme } from "../theme.ts";
+import { csv } from "../words/csv.ts";
+import { bytes, count, list } from "../words/format.ts";
+import { logScale, LEVELS } from "../words/scales.ts";
+import { lacks, type Section } from "../panels/section.ts";
+
+export function machine(opened: Opened): Section | null {
+  const { report } = opened;
+  const notes = lacks(report, "machine");
+  if (!report.machine) return notes.length > 0 ? { id: "machine", title: "Machine", content: notes } : null;
+  const drawn = report.machine.nodes.some((node) => report.machine!.types[node.type].packages.length > 0);
+  const content: Node[] = [el("p", {}, summary(report.machine))];
+  if (drawn) content.push(new MachineFigure(opened, report.machine).figure());
+  return { id: "machine", title: "Machine", content: [...content, ...notes] };
+}
+
+function summary({ name, nodes, other_nodes, types, rates }: Machine): string {
+  const kinds = types.map((type, i) => {
+    const nics = type.nics.length > 0 ? `, ${plural(type.nics.length, "NIC")}` : "";
+    const gpus = type.gpus.length > 0 ? `, ${plural(type.gpus.length, "GPU")}` : "";
+    const numas = type.packages.flatMap((one) => one.numa).length;
+    return `${plural(nodes.filter((node) => node.type === i).length, "node")} with ${plural(type.cores, "core")} in ${plural(numas, "NUMA node")}${nics}${gpus}`;
+  });
+  const others = other_nodes > 0 ? ` ${plural(other_nodes, "other node")} of the cluster ${other_nodes === 1 ? "is" : "are"} not used.` : "";
+  return `${name}: ${list(kinds)}.${others} Rates: ${rates}.`;
+}
+
+function plural(value: number, one: string): string {
+  return `${count(value)} ${one}${value === 1 ? "" : "s"}`;
+}
+
+class MachineFigure {
+  private readonly placements: Placed[];
+  private placed: Placed | null;
+  private here: Inhabitants[] = [];
+  private order: Uint32Array = new Uint32Array();
+  private page = 0;
+  private job = -1;
+  private rank: number | null = null;
+  private width = 0;
+  private readonly size: number;
+  private readonly place = el("div", { class: "nodes" });
+  private readonly all = el("div", { class: "all-nodes" });
+  private readonly partners = el("div", { class: "partners" });
+  private readonly readout = el("p", { class: "readout", "aria-live": "polite" });
+  private readonly where = el("span");
+  private readonly tip = el("div", { class: "tip", hidden: true });
+  private readonly surface: HTMLElement;
+  private readonly help = freshId("help");
+
+  constructor(
+    private readonly opened: Opened,
+    private readonly machine: Machine,
+  ) {
+    this.placements = opened.placements.filter((placed) => placed.node.length > 0);
+    this.placed = this.placements.find(({ view }) => view.role === "best") ?? this.placements[0] ?? null;
+    this.size = pageSize(machine);
+    const label = "Nodes of the machine with their ranks; arrow keys go from rank to rank";
+    this.surface = el("div", { class: "machine", tabindex: 0, role: "application", "aria-label": label, "aria-describedby": this.help }, this.place, this.tip);
+    this.show(this.placed);
+    this.listen();
+    onTheme(() => this.redraw());
+    onWidth(this.surface, (width) => {
+      this.width = width;
+      this.redraw();
+    });
+  }
+
+  private get jobs() {
+    const { jobs, traffic } = this.opened.report;
+    return traffic?.aggregated ? [] : (jobs ?? []);
+  }
+
+  private show(placed: Placed | null) {
+    this.placed = placed;
+    this.here = placed ? inhabitants(placed, this.machine.nodes.length) : [];
+    this.order = placed ? rankAt(placed) : new Uint32Array();
+    this.redraw();
+  }
+
+  private redraw() {
+    if (this.width === 0) return;
+    const { machine, here: all, jobs, job } = this;
+    const nodes = machine.nodes.length;
+    const from = this.page * this.size;
+    const shown = Array.from({ length: Math.min(this.size, nodes - from) }, (_, i) => from + i);
+    const drawing = draw({ machine, nodes: shown, inhabitants: all, jobs, job, lit: this.lit() }, this.width);
+    this.place.replaceChildren(drawing);
+    this.where.textContent = `nodes ${from + 1} to ${from + shown.length} of ${count(nodes)}`;
+    if (nodes > this.size) this.all.replaceChildren(overview(this.shares(), from, from + shown.length, this.width));
+  }
+
+  /** By node: the share of the colour scale of the bytes that it exchanges with other nodes. */
+  private shares(): Float64Array {
+    const sums = new Float64Array(this.machine.nodes.length);
+    const { pairs } = this.opened;
+    const { placed } = this;
+    if (pairs && placed && placed.node.length === pairs.ranks) {
+      for (let i = 0; i < pairs.length; i++) {
+        const [from, to] = [placed.node[pairs.sources[i]], placed.node[pairs.destinations[i]]];
+        if (from === to) continue;
+        sums[from] += pairs.bytes(i);
+        sums[to] += pairs.bytes(i);
+      }
+    }
+    const most = Math.max(...sums);
+    return sums.map((sum) => (most > 0 ? sum / most : -1));
+  }
+
+  private partnersOf(rank: number): Partner[] {
+    const { pairs } = this.opened;
+    return pairs && rank < pairs.ranks ? pairs.partners(rank).filter((partner) => partner.rank !== rank) : [];
+  }
+
+  private lit(): Lit | null {
+    if (this.rank === null) return null;
+    const partners = this.partnersOf(this.rank);
+    const both = partners.map(({ sent, received }) => sent + received).filter((sum) => sum > 0);
+    const scale = both.length > 0 ? logScale(Math.min(...both), Math.max(...both)) : null;
+    return {
+      rank: this.rank,
+      partners: new Map(partners.map(({ rank, sent, received }) => [rank, scale ? (scale.level(sent + received) - 1) / (LEVELS - 1) : 0])),
+    };
+  }
+
+  /** Lights up the partners of a rank. */
+  private choose(rank: number | null) {
+    if (rank === this.rank) return;
+    this.rank = rank;
+    this.tip.hidden = true;
+    if (rank !== null && this.placed) {
+      const node = this.placed.node[rank];
+      this.page = Math.floor(node / this.size);
+      const partners = this.partnersOf(rank);
+      this.readout.textContent = this.sentence(rank, partners);
+      const largest = partners.slice(0, 4).map((one) => `${bytes(one.sent)} to ${one.rank}, ${bytes(one.received)} from it`);
+      this.tip.replaceChildren(...[this.readout.textContent, ...largest].map((text) => el("div", {}, text)));
+      this.partners.replaceChildren(...(partners.length > 0 ? [this.partnerTable(rank, partners)] : []));
+    }
+    this.redraw();
+  }
+
+  private sentence(rank: number, partners: Partner[]): string {
+    const sent = partners.reduce((sum, partner) => sum + partner.sent, 0);
+    const received = partners.reduce((sum, partner) => sum + partner.received, 0);
+    const job = this.jobs.length > 1 ? ` of job ${this.jobs[jobOf(rank, this.jobs)]?.name}` : "";
+    const traffic = this.opened.pairs ? `: sends ${bytes(sent)} and receives ${bytes(received)}, with ${plural(partners.length, "partner")}` : "";
+    return `${this.one} ${rank}${job} on ${this.placeOf(rank)}${traffic}.`;
+  }
+
+  private get one() {
+    return this.opened.report.traffic?.aggregated ? "Node" : "Rank";
+  }
+
+  private placeOf(rank: number): string {
+    const { placed } = this;
+    if (!placed) return "";
+    const node = this.machine.nodes[placed.node[rank]];
+    const core = placed.core[rank];
+    if (core === UNBOUND) return `${node.name}, bound to no core`;
+    const numa = this.machine.types[node.type].packages.flatMap((one) => one.numa).find((one) => one.cores.includes(core));
+    const devices = [...(placed.view.nics?.[rank] ?? []), ...(placed.view.gpus?.[rank] ?? [])];
+    const last = core + placed.cores[rank] - 1;
+    return [
+      node.name,
+      last > core ? `cores L#${core} to L#${last}` : `core L#${core}`,
+      ...(numa ? [`NUMA node L#${numa.index}`] : []),
+      ...devices,
+    ].join(", ");
+  }
+
+  private partnerTable(rank: number, partners: Partner[]): Node {
+    return table({
+      caption: `Partners of ${this.one.toLowerCase()} ${rank}`,
+      rows: partners.slice(0, 12),
+      columns: [
+        { name: this.one, numeric: true, value: (partner) => partner.rank },
+        { name: "Place", value: (partner) => this.placeOf(partner.rank) },
+        { name: "Sent to it", numeric: true, value: (partner) => bytes(partner.sent) },
+        { name: "Received", numeric: true, value: (partner) => bytes(partner.received) },
+      ],
+    });
+  }
+
+  private listen() {
+    const rankUnder = (event: Event) => (event.target as Element).closest("[data-rank]")?.getAttribute("data-rank");
+    for (const kind of ["pointerover", "click"]) {
+      this.place.addEventListener(kind, (event) => {
+        const rank = rankUnder(event);
+        if (rank) this.choose(Number(rank));
+      });
+    }
+    this.place.addEventListener("pointermove", (event) => this.moveTip(event));
+    this.place.addEventListener("pointerleave", () => this.choose(null));
+    this.all.addEventListener("click", (event) => {
+      const node = (event.target as Element).getAttribute("data-node");
+      if (node) this.turn(Math.floor(Number(node) / this.size));
+    });
+    const steps: Record<string, number> = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -1, ArrowDown: 1, PageUp: -16, PageDown: 16, Home: -Infinity, End: Infinity };
+    this.surface.addEventListener("keydown", (event) => {
+      if (event.key === "Escape") return this.choose(null);
+      const step = steps[event.key];
+      if (step === undefined || !this.placed || event.ctrlKey || event.altKey || event.metaKey) return;
+      event.preventDefault();
+      const at = this.rank === null ? -Math.min(0, step) : this.placed.position[this.rank] + step;
+      this.choose(this.order[Math.min(this.order.length - 1, Math.max(0, at))]);
+    });
+  }
+
+  private moveTip(event: PointerEvent) {
+    const box = this.surface.getBoundingClientRect();
+    const [x, y] = [event.clientX - box.left, event.clientY - box.top];
+    this.tip.hidden = this.rank === null;
+    this.tip.style.left = x > box.width / 2 ? "" : `${x + 14}px`;
+    this.tip.style.right = x > box.width / 2 ? `${box.width - x + 14}px` : "";
+    this.tip.style.top = `${y + 16}px`;
+  }
+
+  private turn(page: number) {
+    const pages = Math.ceil(this.machine.nodes.length / this.size);
+    this.page = Math.min(pages - 1, Math.max(0, page));
+    this.rank = null;
+    this.redraw();
+  }
+
+  private controls(): HTMLElement {
+    const { placements, jobs } = this;
+    const out = el("div", { class: "choices controls" });
+    if (placements.length > 1) {
+      const names = placements.map(({ view }) => (view.role === "best" ? `${view.name} (best)` : view.name));
+      out.append(choice("Placement:", names, placements.indexOf(this.placed!), (i) => this.show(placements[i])));
+    }
+    if (jobs.length > 1) {
+      const chosen = (i: number) => {
+        this.job = i - 1;
+        this.redraw();
+      };
+      out.append(choice("Job:", ["all jobs", ...jobs.map(({ name }) => name)], 0, chosen));
+    }
+    if (this.machine.nodes.length > this.size) {
+      const turn = (by: number) => () => this.turn(this.page + by);
+      out.append(
+        el("span", { class: "buttons" }, button("‹", turn(-1), { "aria-label": "Previous nodes" }), button("›", turn(1), { "aria-label": "Next nodes" }), this.where),
+      );
+    }
+    return out;
+  }
+
+  figure(): HTMLElement {
+    const { placed, machine } = this;
+    const many = machine.nodes.length > this.size ? " The small squares are all nodes, coloured by the bytes that they exchange with others; choose one to see it." : "";
+    const jobs = this.jobs.length > 1 ? " Each job has its own shade." : "";
+    const light = placed && this.opened.pairs ? " Point at a rank: its partners light up, in the colours of the matrix, by the bytes of both directions." : "";
+    const help = el("p", { class: "help controls", id: this.help }, "Keys: arrows go from rank to rank in the order of places, Page Up and Page Down by 16, Escape ends.");
+    return figure({
+      title: placed ? `Where the ranks run: ${placed.view.name}` : "The nodes",
+      caption: `Boxes are nodes, inside them NUMA nodes with a square per core, numbered with the first rank on it; NICs and GPUs are at the NUMA nodes written behind them.${jobs}${light}${many}`,
+      file: "machine",
+      content: el("div", {}, this.controls(), this.all, this.surface, placed && this.readout, placed && help, this.partners),
+      drawing: () => this.place.firstElementChild!.cloneNode(true) as SVGSVGElement,
+      csv: () => this.csv(),
+      table: placed ? () => this.rankTable() : undefined,
+    });
+  }
+
+  private csv(): string[] {
+    const { placements, machine } = this;
+    const rows = placements.flatMap(({ view, node, core, cores }) =>
+      Array.from(node, (at, rank) => [view.name, rank, machine.nodes[at].name, core[rank] === UNBOUND ? null : core[rank], cores[rank]]),
+    );
+    const nodes = machine.nodes.map(({ name, type }) => [name, machine.types[type].cores]);
+    return placements.length > 0 ? csv(["placement", "rank", "node", "first core (L#)", "cores"], rows) : csv(["node", "cores"], nodes);
+  }
+
+  private rankTable(): Node {
+    const ranks = Array.from(this.order.keys()).map((position) => this.order[position]);
+    return table({
+      caption: `Places of the ranks: ${this.placed!.view.name}`,
+      rows: ranks,
+      columns: [
+        { name: this.one, numeric: true, value: (rank) => rank },
+        { name: "Place", value: (rank) => this.placeOf(rank) },
+      ],
+    });
+  }
+}

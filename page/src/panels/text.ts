@@ -1,0 +1,119 @@
+// Sections of text: facts, commands, findings, what was not measured, tables.
+
+import type { Fact, Finding, Report, StrategyRow, Table } from "../data.ts";
+import { el } from "../dom.ts";
+import { snippet } from "../figures/snippet.ts";
+import { table, type Column } from "../figures/table.ts";
+import { plain } from "../words/format.ts";
+import { note, type Section } from "./section.ts";
+
+const GROUPS: Record<Fact["group"], string> = { run: "Run", machine: "Machine", report: "Report" };
+
+export function facts({ facts }: Report): Section | null {
+  if (facts.length === 0) return null;
+  const groups = (Object.keys(GROUPS) as Fact["group"][]).map((group) => {
+    const own = facts.filter((fact) => fact.group === group);
+    if (own.length === 0) return null;
+    return el(
+      "div",
+      {},
+      el("h3", {}, GROUPS[group]),
+      el("dl", { class: "facts" }, ...own.flatMap((fact) => [el("dt", {}, fact.name), el("dd", {}, fact.value)])),
+    );
+  });
+  return { id: "facts", title: "What, when, where", content: [el("div", { class: "columns" }, ...groups)] };
+}
+
+export function commands({ commands }: Report): Section | null {
+  if (commands.length === 0) return null;
+  const content = commands.map(({ title, text, file }) =>
+    el("div", { class: "command" }, el("h3", {}, title, file ? el("span", { class: "file" }, ` ${file}`) : null), snippet(text, title, file)),
+  );
+  return { id: "commands", title: "What to type", content };
+}
+
+const SEVERITIES: Record<Finding["severity"], [string, string]> = {
+  high: ["▲", "serious"],
+  warning: ["●", "warning"],
+  info: ["■", "note"],
+  ok: ["✓", "in order"],
+};
+
+export function findings({ findings }: Report): Section | null {
+  if (findings.length === 0) return null;
+  const order = Object.keys(SEVERITIES);
+  const sorted = [...findings].sort((a, b) => order.indexOf(a.severity) - order.indexOf(b.severity));
+  const items = sorted.map((finding) => {
+    const [sign, word] = SEVERITIES[finding.severity];
+    return el(
+      "li",
+      { class: `finding ${finding.severity}` },
+      el(
+        "p",
+        { class: "finding-head" },
+        el("span", { class: "severity" }, el("span", { "aria-hidden": "true" }, `${sign} `), word),
+        el("code", {}, finding.code),
+        el("span", { class: "addressee" }, `for the ${finding.addressee}`),
+      ),
+      el("p", {}, finding.text),
+      finding.remedy ? el("p", { class: "remedy" }, finding.remedy) : null,
+      finding.snippet ? snippet(finding.snippet, `remedy for ${finding.code}`) : null,
+    );
+  });
+  return { id: "findings", title: "Findings", content: [el("ul", { class: "findings" }, ...items)] };
+}
+
+export function missing({ missing }: Report): Section | null {
+  if (missing.length === 0) return null;
+  return {
+    id: "missing",
+    title: "What was not measured",
+    content: missing.map((entry) =>
+      el("div", { class: "missing" }, el("h3", {}, TITLES[entry.section]), note(entry, `${TITLES[entry.section]}, in the list`)),
+    ),
+  };
+}
+
+const TITLES: Record<Report["missing"][number]["section"], string> = {
+  verdict: "Verdict",
+  traffic: "Traffic",
+  machine: "Machine",
+  devices: "Network devices",
+  timeline: "Time line",
+  strategies: "Strategies",
+};
+
+export function tables({ tables }: Report): Section | null {
+  if (!tables || tables.length === 0) return null;
+  return { id: "tables", title: "Results", content: tables.map(resultTable) };
+}
+
+function resultTable({ title, caption, columns, rows }: Table, index: number): HTMLElement {
+  const own: Column<Table["rows"][number]>[] = columns.map(({ name, unit, numeric }, i) => ({
+    name,
+    unit,
+    numeric,
+    value: (row) => row[i],
+    show: (row) => (typeof row[i] === "number" ? plain(row[i]) : String(row[i] ?? "")),
+  }));
+  return el(
+    "div",
+    {},
+    el("h3", {}, title),
+    table({ caption, columns: own, rows, sortable: true, file: `table-${index + 1}` }),
+  );
+}
+
+/** What a row of the comparison is called: the default or best one, with a word. */
+export function roleWord(role: StrategyRow["role"] | "given"): string {
+  switch (role) {
+    case "default":
+      return "launcher's default";
+    case "best":
+      return "best";
+    case "next":
+      return "next best";
+    default:
+      return "";
+  }
+}

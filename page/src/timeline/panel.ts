@@ -1,0 +1,45 @@
+// The time line: when the network is used.
+
+import type { Timeline } from "../data.ts";
+import { el } from "../dom.ts";
+import { shareLegend } from "../figures/legend.ts";
+import type { Opened } from "../read/open.ts";
+import { lacks, type Section } from "../panels/section.ts";
+import { seconds, share } from "../words/format.ts";
+import { counted, senders, windows } from "./charts.ts";
+import { busyRaster, deviceRaster } from "./rasters.ts";
+
+const SOURCES: Record<Timeline["times_from"], string> = {
+  mpi: "from calls of MPI",
+  transport: "from what went over connections",
+  device: "from counters of the devices",
+  simulation: "from the simulation",
+};
+
+export function timeline({ report, busy }: Opened): Section | null {
+  const notes = lacks(report, "timeline");
+  const { timeline: data } = report;
+  if (!data) return notes.length > 0 ? { id: "timeline", title: "Time line", content: notes } : null;
+  const numbers =
+    `Times are ${SOURCES[data.times_from]}, over ${seconds(data.span_s)}. Devices are in use ${share(data.used)} of the time, ` +
+    `at ${share(data.utilisation)} of their bandwidth; in ${share(data.overlap)} of that time several ranks send at once.`;
+  const figures = [
+    deviceRaster(data, "out"),
+    deviceRaster(data, "in"),
+    busy && busyRaster(data, busy),
+    windows(data),
+    senders(data),
+    counted(data),
+  ].filter((one) => one !== null);
+  return {
+    id: "timeline",
+    title: "Time line",
+    content: [
+      data.answer ? el("p", {}, data.answer) : el("span"),
+      el("p", {}, numbers),
+      shareLegend("share of a bin"),
+      el("div", { class: "pair" }, ...figures),
+      ...notes,
+    ],
+  };
+}

@@ -1,0 +1,89 @@
+// Debian's chromium, with the page filled by a sample.
+
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { chromium, type BrowserContext, type Page } from "playwright-core";
+import { filled } from "../../samples/page.ts";
+import type { Report } from "../../src/data.ts";
+
+const CHROMIUM =
+  process.env.CHROMIUM ?? ["/usr/bin/chromium", "/usr/bin/google-chrome"].find((path) => existsSync(path)) ?? "/usr/bin/chromium";
+const PAGE = process.env.PAGE ?? resolve("../crates/rankwright/src/report/page/page.html");
+
+const ARGUMENTS = [
+  "--headless",
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-quic",
+  "--no-first-run",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+];
+
+/** Why there is no browser, or null. */
+export function lacking(): string | null {
+  return existsSync(CHROMIUM) ? null : `${CHROMIUM} is missing: install chromium`;
+}
+
+export interface Opening {
+  width?: number;
+  scheme?: "light" | "dark";
+  touch?: boolean;
+}
+
+/** A page that is open, and what went wrong in it. */
+export interface Shown {
+  page: Page;
+  /** Errors and warnings of the console, and exceptions. */
+  complaints: string[];
+  /** Addresses that the page asked for, besides itself. */
+  requests: string[];
+}
+
+export class Browser {
+  private readonly folder = mkdtempSync(join(tmpdir(), "rankwright-page-"));
+  private context: BrowserContext | null = null;
+  private files = 0;
+
+  async start(): Promise<void> {
+    this.context = await chromium.launchPersistentContext(join(this.folder, "profile"), {
+      executablePath: CHROMIUM,
+      args: ARGUMENTS,
+      acceptDownloads: true,
+      permissions: ["clipboard-read", "clipboard-write"],
+    });
+  }
+
+  async open(report: Report, { width = 1280, scheme = "light" }: Opening = {}): Promise<Shown> {
+    const page = await this.context!.newPage();
+    await page.setViewportSize({ width, height: 900 });
+    await page.emulateMedia({ colorScheme: scheme, reducedMotion: "reduce" });
+    const file = join(this.folder, `${this.files++}.html`);
+    writeFileSync(file, filled(PAGE, report));
+    const address = pathToFileURL(file).href;
+    const shown: Shown = { page, complaints: [], requests: [] };
+    page.on("console", (message) => ["error", "warning"].includes(message.type()) && shown.complaints.push(message.text()));
+    page.on("pageerror", (error) => shown.complaints.push(String(error)));
+    page.on("request", (request) => {
+      const url = request.url();
+      if (url !== address && !url.startsWith("data:") && !url.startsWith("blob:")) shown.requests.push(url);
+    });
+    await page.goto(address);
+    await page.waitForSelector("#page[data-ready]");
+    await drawn(page);
+    return shown;
+  }
+
+  async stop(): Promise<void> {
+    await this.context?.close();
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+}
+
+/** Waits until what is to be drawn is drawn. */
+export async function drawn(page: Page): Promise<void> {
+  await page.evaluate(() => new Promise<void>((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done)))));
+}

@@ -1,0 +1,254 @@
+// The page in a real browser.
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { after, before, test } from "node:test";
+import { createRequire } from "node:module";
+import type { Locator, Page } from "playwright-core";
+import type { Report } from "../../src/data.ts";
+import { counters, halo16, halo4096, hostile, HOSTILE, pair, SAMPLES, withoutTiming } from "../../samples/reports.ts";
+import { open as openReport } from "../../src/read/open.ts";
+import { count } from "../../src/words/format.ts";
+import { Browser, drawn, lacking, type Opening } from "./browser.ts";
+
+const browser = new Browser();
+const skip = lacking() ?? false;
+if (skip) console.log(`SKIPPED: report page in a browser: ${skip}`);
+
+before(async () => skip || (await browser.start()));
+after(() => browser.stop());
+
+test("every sample is shown without complaints and without requests", { skip }, async () => {
+  for (const [name, make] of Object.entries(SAMPLES)) {
+    const report = make();
+    const { page, complaints, requests } = await browser.open(report);
+    assert.deepEqual(complaints, [], name);
+    assert.deepEqual(requests, [], name);
+    assert.equal(await page.locator("#verdict h2").textContent(), report.verdict.text);
+    assert.equal(words(await page.title()), words(`${report.title} · rankwright`));
+    await page.close();
+  }
+});
+
+function words(text: string): string {
+  return text.replace(/\s+/g, " ");
+}
+
+test("sections stand in the order in which they are read, and none is empty", { skip }, async () => {
+  const { page } = await browser.open(halo16());
+  const ids = await page.locator("main > section").evaluateAll((all) => all.map((one) => one.id));
+  assert.deepEqual(ids, ["verdict", "facts", "commands", "traffic", "machine", "devices", "timeline", "strategies", "findings", "missing"]);
+  const blank = await page.locator("figure").evaluateAll((all) => all.filter((one) => !one.querySelector("canvas, svg *")).length);
+  assert.equal(blank, 0);
+  await page.close();
+});
+
+test("what was not measured is said in its place, with what records it", { skip }, async () => {
+  const { page } = await browser.open(withoutTiming());
+  assert.match((await page.locator("#timeline").textContent())!, /times of messages were not recorded.*profile --events/s);
+  assert.equal(await page.locator("#timeline figure").count(), 0);
+  await page.close();
+});
+
+test("numbers under the pointer and the cursor are those of the data", { skip }, async () => {
+  const report = halo16();
+  const { pairs, placements } = await openReport(report);
+  const { page } = await browser.open(report);
+  const maps = page.locator("#traffic .heatmap");
+  for (const [index, placed] of placements.entries()) {
+    for (const one of [0, 17, 40]) {
+      const [from, to] = [pairs!.sources[one], pairs!.destinations[one]];
+      await pointAt(page, maps.nth(index), placed.position[to], placed.position[from], 16);
+      const expected = [`rank ${from} to rank ${to}`, `${count(pairs!.bytes(one))} bytes`, `${count(pairs!.messages![one])} messages`];
+      const tip = (await maps.nth(index).locator(".tip").textContent())!;
+      for (const text of expected) assert.ok(tip.includes(text), `${tip} has ${text}`);
+    }
+  }
+  await maps.first().focus();
+  await page.keyboard.press("Escape");
+  for (const key of ["ArrowRight", "ArrowRight", "ArrowDown"]) await page.keyboard.press(key);
+  assert.match((await page.locator("#traffic .readout").first().textContent())!, /^rank 1 to rank 1; no messages/);
+  await page.close();
+});
+
+async function pointAt(page: Page, map: Locator, column: number, row: number, cells: number) {
+  await map.scrollIntoViewIfNeeded();
+  const canvas = (await map.locator("canvas").boundingBox())!;
+  await page.mouse.move(canvas.x + ((column + 0.5) / cells) * canvas.width, canvas.y + ((row + 0.5) / cells) * canvas.height);
+}
+
+test("a matrix of 4096 ranks zooms by wheel, box and keys down to single pairs", { skip }, async () => {
+  const { page } = await browser.open(halo4096());
+  const map = page.locator("#traffic .heatmap").first();
+  const canvas = map.locator("canvas");
+  await map.scrollIntoViewIfNeeded();
+  const box = (await canvas.boundingBox())!;
+  await pointAt(page, map, 100, 100, 4096);
+  assert.match((await map.locator(".tip").textContent())!, /ranks \d+ to \d+ to ranks .*pairs, the largest/);
+  const at = { x: box.x + box.width / 2, y: box.y + box.height / 2 };
+  await page.mouse.move(at.x, at.y);
+  await page.mouse.down();
+  await page.mouse.move(at.x + 60, at.y + 60, { steps: 3 });
+  await page.mouse.up();
+  for (let i = 0; i < 6; i++) await page.mouse.wheel(0, -400);
+  await drawn(page);
+  await page.mouse.move(at.x + 2, at.y + 2);
+  assert.match((await map.locator(".tip").textContent())!, /rank \d+ to rank \d+/);
+  await page.keyboard.press("0");
+  await drawn(page);
+  assert.equal(await page.locator("#traffic button", { hasText: "All" }).first().isDisabled(), true);
+  await page.close();
+});
+
+test("a rank's partners light up, by pointer and by keyboard, and jobs are filtered", { skip }, async () => {
+  const report = halo16();
+  const { pairs } = await openReport(report);
+  const { page } = await browser.open(report);
+  await page.locator("#machine [data-rank='5']").first().hover();
+  const partners = pairs!.partners(5);
+  assert.match((await page.locator("#machine .readout").textContent())!, new RegExp(`^Rank 5 .*with ${partners.length} partners`));
+  const lit = await page.locator("#machine [data-rank] rect[fill^='rgb(']").count();
+  assert.equal(lit, partners.length);
+  await page.mouse.move(0, 0);
+  await page.locator("#machine .machine").focus();
+  await page.keyboard.press("End");
+  await page.keyboard.press("ArrowLeft");
+  assert.match((await page.locator("#machine .readout").textContent())!, /^Rank \d+ .*core L#\d/);
+  await page.getByLabel("Job:").selectOption("2");
+  assert.equal(await page.locator("#machine [data-rank][opacity]").count(), 12);
+  await page.close();
+});
+
+test("nodes beyond the first page are reached", { skip }, async () => {
+  const { page } = await browser.open(halo4096());
+  await page.getByRole("button", { name: "Next nodes" }).click();
+  assert.match((await page.locator("#machine").textContent())!, /nodes 17 to 32 of 64/);
+  await page.close();
+});
+
+test("names from a profile make no element and run no script", { skip }, async () => {
+  const { page, complaints, requests } = await browser.open(hostile());
+  for (const details of await page.locator("main summary").all()) await details.click();
+  for (const cell of await page.locator("#machine [data-rank]").all()) await cell.hover();
+  await drawn(page);
+  assert.equal(await page.evaluate(() => "stolen" in window), false);
+  assert.equal(await page.locator("#page img, #page script, #page iframe").count(), 0);
+  assert.ok((await page.locator("#tables").textContent())!.includes(HOSTILE));
+  assert.deepEqual([complaints, requests], [[], []]);
+  await page.close();
+});
+
+test("strategies are sorted by a column, unknown ones last", { skip }, async () => {
+  const { page } = await browser.open(halo16());
+  const names = () => page.locator("#strategies tbody th").evaluateAll((all) => all.map((one) => one.textContent!.split(":")[0]));
+  await page.locator("#strategies th button", { hasText: "Gain" }).click();
+  assert.equal((await names())[0], "random");
+  await page.locator("#strategies th button", { hasText: "Gain" }).click();
+  assert.match((await names())[0], /^drb/);
+  assert.equal(await page.locator("#strategies th[aria-sort='descending']").count(), 1);
+  await page.close();
+});
+
+test("commands are copied, figures and data are saved", { skip }, async () => {
+  const report = halo16();
+  const { page, complaints } = await browser.open(report);
+  await page.getByRole("button", { name: "Copy: Start the program" }).click();
+  await page.getByText("Copied").waitFor();
+  assert.equal(await page.evaluate(() => navigator.clipboard.readText()), report.commands[0].text);
+  const figures = await page.locator("figure").count();
+  for (const [kind, begin] of [["SVG", "<svg"], ["PNG", "\x89PNG"], ["CSV", ""]]) {
+    const buttons = page.getByRole("button", { name: new RegExp(`^Save as ${kind}: `) }).and(page.locator("figure > .save button"));
+    assert.equal(await buttons.count(), figures, kind);
+    for (const button of await buttons.all()) {
+      const text = await saved(page, button);
+      assert.ok(text.startsWith(begin) && text.length > 50, `${kind}: ${text.slice(0, 40)}`);
+      assert.ok(kind !== "SVG" || !/var\(--/.test(text), "colours are written into the file");
+    }
+  }
+  const json = await saved(page, page.getByRole("button", { name: "Save the data of the page as JSON" }));
+  assert.deepEqual(JSON.parse(Buffer.from(json, "latin1").toString("utf8")), JSON.parse(JSON.stringify(report)));
+  assert.deepEqual(complaints, []);
+  await page.close();
+});
+
+async function saved(page: Page, button: Locator): Promise<string> {
+  const [download] = await Promise.all([page.waitForEvent("download"), button.click()]);
+  // Chromium lets a page save ten files per second, and drops further ones.
+  await page.waitForTimeout(110);
+  return readFileSync(await download.path(), "latin1");
+}
+
+test("axe finds nothing to object to, light and dark", { skip }, async () => {
+  const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+  const openings: [() => Report, Opening][] = [
+    [halo16, {}],
+    [halo16, { scheme: "dark" }],
+    [counters, { width: 360 }],
+    [pair, { scheme: "dark" }],
+  ];
+  for (const [make, opening] of openings) {
+    const { page } = await browser.open(make(), opening);
+    await page.evaluate(axe);
+    const found = await page.evaluate(async () => {
+      const run = (window as unknown as { axe: { run(): Promise<{ violations: { id: string; nodes: { html: string; failureSummary: string }[] }[] }> } }).axe;
+      return (await run.run()).violations.map(({ id, nodes }) => `${id}: ${nodes[0].html} ${nodes[0].failureSummary}`);
+    });
+    assert.deepEqual(found, [], `${make.name} ${JSON.stringify(opening)}`);
+    await page.close();
+  }
+});
+
+test("the page is not wider than a phone", { skip }, async () => {
+  for (const make of [halo16, halo4096, withoutTiming, pair, counters, hostile]) {
+    const { page } = await browser.open(make(), { width: 360 });
+    assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 360);
+    await page.close();
+  }
+});
+
+test("the keyboard reaches everything that can be used, in order", { skip }, async () => {
+  const { page } = await browser.open(pair());
+  await reachesAll(page);
+  await page.close();
+  const other = await browser.open(halo16());
+  await reachesAll(other.page);
+  await other.page.close();
+});
+
+async function reachesAll(page: Page) {
+  const usable = "a[href], button:not(:disabled), select, summary, [tabindex='0']";
+  const wanted = await page.locator(usable).evaluateAll((all) => {
+    const visible = all.filter((one) => one.checkVisibility());
+    visible.forEach((one, i) => one.setAttribute("data-turn", String(i)));
+    return visible.length;
+  });
+  for (let i = 0; i < wanted; i++) {
+    await page.keyboard.press("Tab");
+    assert.equal(await page.evaluate(() => document.activeElement?.getAttribute("data-turn")), String(i));
+  }
+}
+
+test("the switch changes the colours, and paper is light", { skip }, async () => {
+  const { page } = await browser.open(halo16(), { scheme: "dark" });
+  const theme = () => page.evaluate(() => document.documentElement.dataset.theme);
+  assert.equal(await theme(), "dark");
+  await page.locator("header select").selectOption("1");
+  assert.equal(await theme(), "light");
+  await page.locator("header select").selectOption("2");
+  const seen = page.evaluate(() => new Promise((done) => window.addEventListener("afterprint", () => done(true), { once: true })));
+  const during = page.evaluate(() => new Promise((done) => window.addEventListener("beforeprint", () => done(document.documentElement.dataset.theme), { once: true })));
+  const pdf = await page.pdf({ format: "A4" });
+  assert.equal(await during, "light");
+  assert.equal(await seen, true);
+  assert.equal(await theme(), "dark");
+  assert.ok(pdf.length > 10_000);
+  await page.close();
+});
+
+test("data that cannot be read is said in words", { skip }, async () => {
+  const broken = halo16();
+  broken.traffic!.bytes.length += 1;
+  const { page } = await browser.open(broken);
+  assert.match((await page.locator("main").textContent())!, /cannot be shown.*traffic\.bytes: it holds 384 bytes, expected 392/);
+  await page.close();
+});

@@ -1,0 +1,62 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { layerFor, pyramid } from "../../src/heat/pyramid.ts";
+import { bounded, moved, showing, whole, zoomed } from "../../src/heat/view.ts";
+import { blackOn, palette, viridis } from "../../src/words/colours.ts";
+import { csv, csvLine } from "../../src/words/csv.ts";
+import { cellTicks, LEVELS, logScale, logTicks, roundTicks } from "../../src/words/scales.ts";
+
+test("a coarse cell has the highest of its cells, also at odd edges", () => {
+  const layers = pyramid(3, 3, Uint8Array.from([1, 0, 9, 0, 2, 0, 0, 0, 5]), "both");
+  assert.deepEqual(layers.map(({ columns, rows }) => [columns, rows]), [[3, 3], [2, 2], [1, 1]]);
+  assert.deepEqual([...layers[1].values], [2, 9, 0, 5]);
+  assert.deepEqual([...layers[2].values], [9]);
+});
+
+test("time is aggregated along columns only", () => {
+  const layers = pyramid(4, 2, Uint8Array.from([1, 2, 3, 4, 5, 6, 7, 8]), "columns");
+  assert.deepEqual([...layers[2].values], [4, 8]);
+  assert.equal(layerFor(layers, 0.3, 0.1).across, 4);
+});
+
+test("the layer is the finest whose cells have a pixel", () => {
+  const layers = pyramid(4096, 4096, new Uint8Array(4096 * 4096), "both");
+  assert.equal(layerFor(layers, 1000 / 4096, 1000 / 4096).across, 8);
+  assert.equal(layerFor(layers, 2, 2).across, 1);
+});
+
+test("zoom keeps the point under the pointer and stays inside", () => {
+  const size = { columns: 100, rows: 100 };
+  const near = zoomed(whole(size), size, 2, 0.5, 0.25);
+  assert.deepEqual(near, { x: 25, y: 12.5, width: 50, height: 50 });
+  assert.deepEqual(zoomed(near, size, 0.001, 0.3, 0.3), whole(size));
+  assert.deepEqual(moved(near, size, 1000, -1000), { x: 50, y: 0, width: 50, height: 50 });
+  assert.equal(zoomed(near, size, 1e9, 0.5, 0.5).width, 4);
+  assert.deepEqual(bounded({ x: -5, y: 99, width: 2, height: 500 }, { columns: 3, rows: 3 }), { x: 0, y: 0, width: 3, height: 3 });
+  assert.equal(showing(near, size, 90, 20).x, 41);
+});
+
+test("levels go by the logarithm, and nothing is level 0", () => {
+  const scale = logScale(1, 1e6);
+  assert.deepEqual([0, 1, 1e3, 1e6].map(scale.level), [0, 1, 128, LEVELS]);
+  assert.equal(logScale(5, 5).level(5), LEVELS);
+});
+
+test("ticks are round numbers", () => {
+  assert.deepEqual(logTicks(3, 4e7), [10, 1000, 100_000, 10_000_000].map((v) => v));
+  assert.deepEqual(logTicks(1.3e6, 4e6), [1.3e6, 4e6]);
+  assert.deepEqual(roundTicks(0, 1.9, 4), [0, 0.5, 1, 1.5]);
+  assert.deepEqual(cellTicks(3, 20, 5), [4, 8, 12, 16]);
+});
+
+test("more is darker on light and brighter on dark; text on it can be read", () => {
+  const light = (theme: "light" | "dark", at: number) => viridis(at, theme).reduce((a, b) => a + b);
+  assert.ok(light("light", 0) > light("light", 1) && light("dark", 0) < light("dark", 1));
+  assert.equal(palette("light")[0], 0);
+  assert.ok(blackOn([253, 231, 37]) && !blackOn([68, 1, 84]));
+});
+
+test("CSV quotes what needs it and disarms formulas", () => {
+  assert.equal(csvLine(['a "b", c', 5, null, "=1+1"]), '"a ""b"", c",5,,\'=1+1\r\n');
+  assert.equal(csv(["a"], [[1], [2]]).join(""), "a\r\n1\r\n2\r\n");
+});
