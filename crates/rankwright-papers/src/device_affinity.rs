@@ -45,8 +45,11 @@ const PATTERNS: [DevicePattern; 5] = [LOCAL, REMOTE, BOTH_LOCAL, BOTH_REMOTE, AL
 const LENGTHS: [u64; 14] = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192];
 
 /// Messages per round, as in the OSU benchmarks; one for latency. A round begins when the messages
-/// of the last have arrived.
+/// of the last have arrived, and its answer.
 const WINDOW: usize = 64;
+/// In bytes. `osu_bw` and `osu_mbw_mr` answer each window; `osu_bibw` does not, and in `osu_latency`
+/// the answer is the next message.
+const ANSWER: u64 = 4;
 /// Rounds per run.
 const ROUNDS: u64 = 50;
 
@@ -94,6 +97,11 @@ impl Quantity {
             Self::Latency => "us",
             Self::MessageRate => "M/s",
         }
+    }
+
+    /// Whether the receiver answers each window.
+    fn has_answers(self) -> bool {
+        matches!(self, Self::Bandwidth | Self::MessageRate)
     }
 
     /// Whether the rates of the cluster are calibrated with its gain.
@@ -242,7 +250,12 @@ fn measure(
     let options = Options { pacing: Pacing::AfterArrival, ..Options::default() };
     let mut observer = |_: &_| ControlFlow::Continue(());
     let outcome = simulate(cluster, &workload, &placement, &options, &mut observer)?;
-    let (seconds, messages) = (outcome.workload_finish.0, outcome.messages as f64);
+    // An answer is alone on its way, so its time adds to that of the window.
+    let answers = match quantity.has_answers() {
+        true => 1e-6 * ROUNDS as f64 * measure(cluster, Quantity::Latency, pattern, 1, ANSWER)?,
+        false => 0.0,
+    };
+    let (seconds, messages) = (outcome.workload_finish.0 + answers, outcome.messages as f64);
     Ok(match quantity {
         Quantity::Latency => 1e6 * seconds / ROUNDS as f64,
         Quantity::MessageRate => 1e-6 * messages / seconds,
@@ -318,10 +331,10 @@ mod tests {
         assert_eq!(
             rows.iter().map(line).collect::<Vec<_>>(),
             [
-                "Fig. 4: 39.72, reproduced",
+                "Fig. 4: 39.46, reproduced",
                 "Fig. 5: 39.72, same ordering",
                 "Fig. 6: 32.59, reproduced",
-                "Fig. 7: 39.72, reproduced",
+                "Fig. 7: 39.46, reproduced",
                 "Fig. 8: 1.00, reproduced",
                 "Fig. 9: 1.00, reproduced",
             ]

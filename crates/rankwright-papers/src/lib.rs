@@ -43,5 +43,5 @@ mod simulation;
 mod strategies;
 
 pub use paper::Paper;
-pub use row::{Assumption, Row, Verdict};
+pub use row::{Assumption, Reading, Row, Verdict};
 pub use simulation::{Case, CaseResult, Results, simulate};

@@ -27,6 +27,19 @@ pub struct Row {
     pub verdict: Verdict,
     /// Why they disagree, or by which rule they agree; may be empty.
     pub why: String,
+    /// By which rules ours was computed.
+    pub reading: Reading,
+}
+
+/// The rules of a paper's method, where the text is one thing and what we use by default another.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reading {
+    /// The defaults of our strategies.
+    #[default]
+    Ours,
+    /// The rules exactly as printed.
+    Printed,
 }
 
 /// JSON has no infinity.
@@ -96,6 +109,7 @@ impl Row {
             difference: None,
             verdict: Verdict::NotPrinted,
             why: String::new(),
+            reading: Reading::default(),
         }
     }
 

@@ -13,17 +13,54 @@ use rankwright::sim::{self, Options, Progress};
 use rankwright::traffic::Workload;
 use serde::Serialize;
 
-use crate::{built_in, strategies};
+use crate::{Reading, built_in, strategies};
 
 /// The cluster of both papers: 16 nodes, 4 sockets of 4 cores each.
-const CLUSTER: &str = "paper:2013";
+pub(crate) const CLUSTER: &str = "paper:2013";
 
 /// The mappings that the papers compare.
 pub(crate) const MAPPINGS: [&str; 5] = ["blocked", "cyclic", "drb", "mapping-2012", "mapping-2013"];
 
-/// The target of DRB in the papers, Scotch's `tleaf 3 16 100 4 10 4 1`, as distances: from a core
-/// to itself, to others of its socket, of its node, of the cluster.
+/// The two mappings of the authors by their rules exactly as printed: a name, and the strategy.
+const AS_PRINTED: [(&str, &str); 2] = [
+    (
+        "mapping-2012 as printed",
+        "mapping-2012:demand=sent,length=largest,stay=off,medium-sockets=first",
+    ),
+    (
+        "mapping-2013 as printed",
+        "mapping-2013:demand=sent,length=largest,stay=off,medium-sockets=first,severe=any",
+    ),
+];
+
+/// The search for a placement with less waiting than those of the papers.
+pub(crate) const SEARCH: &str = "contention:objective=waiting";
+
+/// The target of DRB, which the papers do not print, as distances: from a core to itself, to others
+/// of its socket, of its node, of the cluster. With them each level costs ten times the one below
+/// (Scotch's `tleaf 3 16 100 4 10 4 1`).
 const DRB_DISTANCES: [u64; 4] = [0, 1, 11, 111];
+
+impl Reading {
+    /// The five mappings, as in [`Case::mapping`].
+    pub(crate) fn mappings(self) -> [&'static str; 5] {
+        MAPPINGS.map(|mapping| self.mapping(mapping))
+    }
+
+    /// One of [`MAPPINGS`] in this reading, as in [`Case::mapping`].
+    pub(crate) fn mapping(self, mapping: &str) -> &'static str {
+        let [printed_2012, printed_2013] = AS_PRINTED.map(|(name, _)| name);
+        match (self, mapping) {
+            (_, "blocked") => "blocked",
+            (_, "cyclic") => "cyclic",
+            (_, "drb") => "drb",
+            (Self::Ours, "mapping-2012") => "mapping-2012",
+            (Self::Ours, _) => "mapping-2013",
+            (Self::Printed, "mapping-2012") => printed_2012,
+            (Self::Printed, _) => printed_2013,
+        }
+    }
+}
 
 /// A workload under a mapping, to be simulated.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -32,7 +69,8 @@ pub struct Case {
     pub workload: &'static str,
     /// The factor on all rates of the workload.
     pub rate: f64,
-    /// `blocked`, `cyclic`, `drb`, `mapping-2012` or `mapping-2013`.
+    /// `blocked`, `cyclic`, `drb`, `mapping-2012`, `mapping-2013`, one of the last two followed by
+    /// ` as printed`, or another strategy.
     pub mapping: &'static str,
     /// Simulated once with each of the seeds 1 to this.
     pub seeds: u64,
@@ -93,17 +131,29 @@ pub(crate) fn short_name(workload: &str) -> &str {
 /// waiting of two seeds differs by a factor of two.
 const SEEDS: [(&str, u64); 4] = [("mixed-5", 4), ("synt-3", 4), ("mixed-6", 10), ("synt-4", 10)];
 
-/// The cases of these workloads at these rates, under all mappings.
+/// The cases of these workloads at these rates, under all mappings in all readings.
 pub(crate) fn cases(workloads: &[&'static str], rates: &[f64]) -> Vec<Case> {
+    let printed = AS_PRINTED.map(|(name, _)| name);
     let mut cases = Vec::new();
     for &workload in workloads {
-        let several = SEEDS.iter().find(|(name, _)| *name == short_name(workload));
-        let seeds = several.map_or(1, |(_, seeds)| *seeds);
+        let seeds = seeds(workload);
         for &rate in rates {
-            cases.extend(MAPPINGS.map(|mapping| Case { workload, rate, mapping, seeds }));
+            let mappings = MAPPINGS.into_iter().chain(printed);
+            cases.extend(mappings.map(|mapping| Case { workload, rate, mapping, seeds }));
         }
     }
     cases
+}
+
+/// The cases of these workloads under [`SEARCH`].
+pub(crate) fn searches(workloads: &[&'static str]) -> Vec<Case> {
+    let case = |&workload| Case { workload, rate: 1.0, mapping: SEARCH, seeds: seeds(workload) };
+    workloads.iter().map(case).collect()
+}
+
+fn seeds(workload: &str) -> u64 {
+    let several = SEEDS.iter().find(|(name, _)| *name == short_name(workload));
+    several.map_or(1, |(_, seeds)| *seeds)
 }
 
 /// Simulates cases on `paper:2013`, at most `threads` at a time; the results do not depend on
@@ -175,18 +225,20 @@ fn simulate_case(
     }))
 }
 
-/// The placement by a mapping of the papers; `None` if this build lacks its strategy.
-fn placement(
+/// The placement by the mapping of a case; `None` if this build lacks its strategy.
+pub(crate) fn placement(
     cluster: &Cluster,
     workload: &Workload,
     mapping: &str,
 ) -> anyhow::Result<Option<Placement>> {
     let problem = Problem::new(cluster, workload, Granularity::Cores(1))?;
     if mapping != "drb" {
-        return strategies::place(&problem, &mapping.parse()?).map(Some);
+        let printed = AS_PRINTED.iter().find(|(name, _)| *name == mapping);
+        let strategy = printed.map_or(mapping, |(_, strategy)| strategy);
+        return strategies::place(&problem, &strategy.parse()?).map(Some);
     }
-    // The papers give DRB bytes per second.
-    match "drb:weights=rate".parse::<Strategy>() {
+    // Its weights are bytes: "the total volume of data exchanged between each pair of processes".
+    match mapping.parse::<Strategy>() {
         Ok(drb) => strategies::place(&problem.with_distances(&DRB_DISTANCES), &drb).map(Some),
         Err(StrategyError::Unknown { .. }) => Ok(None),
         Err(error) => Err(error.into()),

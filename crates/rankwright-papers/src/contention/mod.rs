@@ -5,7 +5,9 @@
 //! 2013 has a queueing model (section 3), a trace (Fig. 7) and simulations (section 5); 2012 has
 //! simulations only, of some of the same workloads.
 
+mod bound;
 mod figure_7;
+mod limits;
 mod queueing_model;
 mod reasons;
 mod section_5;

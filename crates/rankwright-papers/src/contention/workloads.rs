@@ -1,6 +1,6 @@
 //! The workloads that the papers simulate.
 
-use crate::simulation::{Case, cases};
+use crate::simulation::{Case, cases, searches};
 
 /// The synthetic workloads of 2013, Tables 3 to 5.
 pub(super) const SYNTHETIC_2013: [&str; 10] = [
@@ -24,12 +24,17 @@ pub(super) const SYNTHETIC_2012: [&str; 4] =
 /// The real workloads of 2012.
 pub(super) const REAL_2012: [&str; 4] =
     ["paper:2012/real-1", "paper:2012/real-2", "paper:2012/real-3", "paper:2012/real-4"];
+/// The synthetic workloads of 2013 with jobs of several patterns, Tables 4 and 5.
+pub(super) fn mixed_2013() -> [&'static str; 6] {
+    std::array::from_fn(|number| SYNTHETIC_2013[4 + number])
+}
+
 /// The factors on the rates of real workloads, which are not printed.
 pub(super) const RATES: [f64; 4] = [1.0, 0.5, 2.0, 4.0];
 
 /// The cases of 2013.
 pub(crate) fn cases_2013() -> Vec<Case> {
-    [cases(&SYNTHETIC_2013, &[1.0]), cases(&REAL_2013, &RATES)].concat()
+    [cases(&SYNTHETIC_2013, &[1.0]), cases(&REAL_2013, &RATES), searches(&mixed_2013())].concat()
 }
 
 /// The cases of 2012.

@@ -12,6 +12,9 @@ pub(crate) const SAME_DIE: u32 = 1000;
 pub(crate) const NEAR: u32 = 100;
 /// Two cores of NUMA nodes of one node that are farther apart, fig. 3.
 pub(crate) const FAR: u32 = 10;
+/// The factor of two cores that share a cache as well. The paper only says that weights increase as
+/// more elements of the memory hierarchy are shared; its Opteron has no shared caches.
+pub(crate) const SHARED_CACHE: u32 = 10;
 /// Two cores of different nodes. The paper only says that it is the smallest weight.
 pub(crate) const NETWORK: u32 = 1;
 
@@ -30,7 +33,8 @@ impl MachineMatrix {
     ///
     /// NUMA nodes at the smallest remote distance of `numa_distance` are near, all others are far.
     /// Without `numa_distance`, NUMA nodes of one package are nearer than those of different
-    /// packages.
+    /// packages. Cores that share their last-level cache ([`Core::cache`](super::Core::cache)) have
+    /// ten times the weight.
     ///
     /// # Panics
     /// If the cluster does not have one of these nodes.
@@ -77,15 +81,19 @@ impl<'a> Closeness<'a> {
         let (from, to) = (numa(a), numa(b));
         let distance = |from, to| numa_distance(self.machine, from, to);
         if a == b {
-            0
-        } else if from == to {
+            return 0;
+        }
+        let memories = if from == to {
             SAME_DIE
         } else if distance(from, to).min(distance(to, from)) <= self.nearest {
             // Firmware tables need not be symmetric; the matrix is.
             NEAR
         } else {
             FAR
-        }
+        };
+        // A cache that is not known does not count.
+        let cache = |core: CoreId| self.machine.cores[core.index()].cache;
+        if cache(a).is_some() && cache(a) == cache(b) { SHARED_CACHE * memories } else { memories }
     }
 }
 
@@ -150,13 +158,26 @@ mod tests {
         assert_eq!(matrix.weights[8][12], SAME_DIE);
     }
 
-    #[test]
-    fn without_distances_the_package_decides() {
-        let machine = synthetic::parse("pack:2 numa:2 core:1 pu:1").unwrap();
-        let group = NodeGroup::all_free(machine);
+    /// The first row of the matrix of a node.
+    fn first_row(topology: &str) -> Vec<u32> {
+        let group = NodeGroup::all_free(synthetic::parse(topology).unwrap());
         let names = vec!["n".to_owned()];
         let cluster = ClusterDescription::uniform("c", names, group).build().unwrap();
-        let matrix = MachineMatrix::new(&cluster, &[NodeId(0)]);
-        assert_eq!(matrix.weights[0], [0, NEAR, FAR, FAR]);
+        MachineMatrix::new(&cluster, &[NodeId(0)]).weights[0].clone()
+    }
+
+    #[test]
+    fn without_distances_the_package_decides() {
+        assert_eq!(first_row("pack:2 numa:2 core:1 pu:1"), [0, NEAR, FAR, FAR]);
+    }
+
+    #[test]
+    fn a_shared_cache_adds_to_the_closeness() {
+        let inside_a_memory = first_row("pack:1 numa:1 l3:2 core:2 pu:1");
+        assert_eq!(inside_a_memory, [0, 10 * SAME_DIE, SAME_DIE, SAME_DIE]);
+        let of_two_memories = first_row("pack:2 l3:1 numa:2 core:1 pu:1");
+        assert_eq!(of_two_memories, [0, 10 * NEAR, FAR, FAR]);
+        let private = first_row("pack:1 numa:1 l2:2 core:1 pu:1");
+        assert_eq!(private, [0, SAME_DIE]);
     }
 }

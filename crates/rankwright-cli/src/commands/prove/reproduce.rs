@@ -12,7 +12,7 @@ use anyhow::bail;
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use rankwright::files::{make_folder, write_atomically};
-use rankwright_papers::{Assumption, Paper, Results, Row, Verdict, simulate};
+use rankwright_papers::{Assumption, Paper, Reading, Results, Row, Verdict, simulate};
 use serde::Serialize;
 
 use crate::host::signals::interrupt;
@@ -309,19 +309,28 @@ fn reasons(rows: &[Row]) -> String {
     reasons.iter().map(line).collect()
 }
 
-/// The number of rows with each verdict.
+/// The number of rows with each verdict, for each reading of the paper.
 fn summary(rows: &[Row]) -> String {
-    let verdicts = [Verdict::Reproduced, Verdict::SameOrdering, Verdict::NotReproduced];
-    let count = |verdict: Verdict| {
-        let count = rows.iter().filter(|row| row.verdict == verdict).count();
-        format!("{count} {verdict}")
+    let compared: Vec<&Row> =
+        rows.iter().filter(|row| row.verdict != Verdict::NotPrinted).collect();
+    let counts = |reading: Reading| {
+        let of_reading: Vec<&&Row> = compared.iter().filter(|row| row.reading == reading).collect();
+        let count = |verdict: Verdict| {
+            let count = of_reading.iter().filter(|row| row.verdict == verdict).count();
+            format!("{count} {verdict}")
+        };
+        let verdicts = [Verdict::Reproduced, Verdict::SameOrdering, Verdict::NotReproduced];
+        (of_reading.len(), verdicts.map(count).join(", "))
     };
-    let compared = rows.iter().filter(|row| row.verdict != Verdict::NotPrinted).count();
-    let counts = verdicts.map(count).join(", ");
-    let others = rows.len() - compared;
+    let (total, ours) = counts(Reading::Ours);
+    let printed = match counts(Reading::Printed) {
+        (0, _) => String::new(),
+        (total, printed) => format!("By the rules exactly as printed, of {total}: {printed}.\n"),
+    };
+    let others = rows.len() - compared.len();
     format!(
-        "Of {compared} numbers and statements of the paper: {counts}. `--all` shows {others} numbers that \
-         the paper does not print.\n"
+        "Of {total} numbers and statements of the paper: {ours}. `--all` shows {others} numbers that \
+         the paper does not print.\n{printed}"
     )
 }
 

@@ -12,12 +12,12 @@ use crate::workloads::{ring, workload};
 /// Both strategies with every option.
 const FORMS: [&str; 8] = [
     "mapping-2012",
-    "mapping-2012:demand=sent,length=largest,stay=off",
+    "mapping-2012:demand=sent,length=mean,stay=on",
     "mapping-2012:medium-sockets=spread,threshold=2",
     "mapping-2012:threshold=none",
     "mapping-2013",
-    "mapping-2013:cv=model,medium-sockets=first,ties=smallest,nodes=any,severe=any",
-    "mapping-2013:demand=sent,length=largest,stay=off,threshold=1",
+    "mapping-2013:cv=model,medium-sockets=spread,ties=smallest,nodes=any,severe=any",
+    "mapping-2013:demand=sent,length=mean,stay=on,threshold=1",
     "mapping-2013:threshold=none",
 ];
 

@@ -3,14 +3,13 @@
 //! "A novel process mapping strategy in clustered environments", 2012, Fig. 1 and Eq. (2); "Old_Map"
 //! in their paper of 2013). O(n log n + m) for n ranks and m pairs that exchange messages.
 
-use super::free_slots::{FreeSlots, Sockets};
-use super::job_mapping::{DemandOf, JobMapping, JobTraffic, Rules};
+use super::free_slots::FreeSlots;
+use super::job_mapping::{JobMapping, JobTraffic, Rules};
 use super::options::{self, ThresholdRule};
 use crate::map::StrategyError;
 use crate::map::options::{OptionEntry, Options};
 use crate::map::{Budget, MapError, Mapper, Problem};
 use crate::placement::Mapping;
-use crate::traffic::demand::Lengths;
 
 /// Spreading over all nodes, Soryani et al. 2012.
 ///
@@ -25,12 +24,7 @@ pub struct Mapping2012 {
 pub(in crate::map) const OPTIONS: &[OptionEntry] = &[
     options::DEMAND,
     options::LENGTH,
-    OptionEntry {
-        name: "medium-sockets",
-        default: "first",
-        summary: "`first`: ranks with medium messages take the first free core of their node; \
-                  `spread`: one beside the memory with the most free cores",
-    },
+    options::MEDIUM_SOCKETS,
     options::STAY,
     OptionEntry {
         name: "threshold",
@@ -41,19 +35,14 @@ pub(in crate::map) const OPTIONS: &[OptionEntry] = &[
 
 impl Default for Mapping2012 {
     fn default() -> Self {
-        let rules = Rules {
-            demand: DemandOf::Both,
-            lengths: Lengths::Mean,
-            stay: true,
-            medium: Sockets::First,
-        };
+        let rules = options::DEFAULT_RULES;
         Self { rules, threshold: ThresholdRule::Computed }
     }
 }
 
 impl Mapping2012 {
     pub(in crate::map) fn from_options(options: &Options) -> Result<Self, StrategyError> {
-        let rules = options::rules(options, OPTIONS)?;
+        let rules = options::rules(options)?;
         Ok(Self { rules, threshold: options::threshold(options, OPTIONS)? })
     }
 

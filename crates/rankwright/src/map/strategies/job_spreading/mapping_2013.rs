@@ -4,8 +4,8 @@
 //! Fig. 8 and Eqs. (13) to (23); "New_Map"). O(n log n + m + jobs × nodes) for n ranks and m pairs that
 //! exchange messages.
 
-use super::free_slots::{FreeSlots, Sockets};
-use super::job_mapping::{DemandOf, JobMapping, JobTraffic, Rules};
+use super::free_slots::FreeSlots;
+use super::job_mapping::{JobMapping, JobTraffic, Rules};
 use super::options::{self, ThresholdRule};
 use super::slowdown::Slowdown;
 use super::threshold::{Candidates, Spread, Ties};
@@ -14,7 +14,6 @@ use crate::map::options::{OptionEntry, Options};
 use crate::map::{Budget, MapError, Mapper, Problem};
 use crate::placement::Mapping;
 use crate::traffic::classes::LengthClass;
-use crate::traffic::demand::Lengths;
 use crate::units::BytesPerSecond;
 
 /// Spreading over the best number of nodes, Soryani et al. 2013.
@@ -55,12 +54,7 @@ pub(in crate::map) const OPTIONS: &[OptionEntry] = &[
     CV,
     options::DEMAND,
     options::LENGTH,
-    OptionEntry {
-        name: "medium-sockets",
-        default: "spread",
-        summary: "`spread`: ranks with medium messages go beside the memory with the most free \
-                  cores; `first`: they take the first free core of their node",
-    },
+    options::MEDIUM_SOCKETS,
     NODES,
     SEVERE,
     options::STAY,
@@ -101,12 +95,7 @@ const TIES: OptionEntry = OptionEntry {
 impl Default for Mapping2013 {
     fn default() -> Self {
         Self {
-            rules: Rules {
-                demand: DemandOf::Both,
-                lengths: Lengths::Mean,
-                stay: true,
-                medium: Sockets::Spread,
-            },
+            rules: options::DEFAULT_RULES,
             threshold: ThresholdRule::Computed,
             ties: Ties::Largest,
             candidates: Candidates::Fitting,
@@ -123,7 +112,7 @@ impl Mapping2013 {
         let severe = [("jobs", SevereContention::Jobs), ("any", SevereContention::Any)];
         let ties = [("largest", Ties::Largest), ("smallest", Ties::Smallest)];
         Ok(Self {
-            rules: options::rules(options, OPTIONS)?,
+            rules: options::rules(options)?,
             threshold: options::threshold(options, OPTIONS)?,
             ties: options.one_of(&TIES, &ties)?,
             candidates: options.one_of(&NODES, &candidates)?,

@@ -127,10 +127,12 @@ impl<'a> Node<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cluster::read::built_in;
+    use crate::cluster::read::{built_in, synthetic};
+    use crate::cluster::{ClusterDescription, NodeGroup};
+    use crate::ids::Rank;
     use crate::placement::Granularity;
-    use crate::traffic::Workload;
     use crate::traffic::generate::nas;
+    use crate::traffic::{Flow, Job, Workload};
 
     /// Weight times closeness of LU, class B, 8 ranks on the first node.
     fn closeness(inside: Inside) -> u64 {
@@ -152,5 +154,29 @@ mod tests {
     fn inside_a_node_near_is_nearer_than_far() {
         let [near, divided, far] = [Inside::Near, Inside::AsDivided, Inside::Far].map(closeness);
         assert!(near >= divided && divided > far, "{near} {divided} {far}");
+    }
+
+    #[test]
+    fn where_cores_share_a_memory_the_caches_decide() {
+        let machine = synthetic::parse("pack:1 numa:1 l3:2 core:2 pu:1").unwrap();
+        let group = NodeGroup::all_free(machine);
+        let cluster =
+            ClusterDescription::uniform("c", vec!["n".to_owned()], group).build().unwrap();
+        let flow = |a: u32, b: u32| Flow {
+            source: Rank(a),
+            destination: Rank(b),
+            messages: 1,
+            bytes: 1 << 20,
+            largest: 1 << 20,
+        };
+        let job = Job::new("pairs", 4, [flow(0, 2), flow(1, 3)]).unwrap();
+        let workload = Workload::single(job);
+        let problem = Problem::new(&cluster, &workload, Granularity::Cores(1)).unwrap();
+        let pairs_in_one_cache = |inside| {
+            let mapping = Placed { seed: 1, inside }.map(&problem, &Budget::default()).unwrap();
+            let cache = |rank: usize| mapping.as_indices()[rank] / 2;
+            [(0, 2), (1, 3)].iter().filter(|(a, b)| cache(*a) == cache(*b)).count()
+        };
+        assert_eq!([Inside::Near, Inside::Far].map(pairs_in_one_cache), [2, 0]);
     }
 }
