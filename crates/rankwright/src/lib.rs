@@ -61,7 +61,7 @@ pub use foundation::files::{InputError, WriteError};
 // For the command line; may change in any version.
 pub(crate) use foundation::named_options;
 #[doc(hidden)]
-pub use foundation::{files, parallel, random};
+pub use foundation::{calendar, files, parallel, random};
 pub use foundation::{ids, statistics, units};
 
 pub mod cluster;

@@ -29,6 +29,7 @@ mod class;
 mod groups;
 mod jobs;
 mod matching;
+mod memory;
 mod modes;
 mod objective;
 mod prediction;
@@ -39,6 +40,7 @@ mod slowdowns;
 
 pub use class::Compatibility;
 pub use jobs::{JobFacts, JobSet, NodeMemory};
+pub use memory::{Losses, MemoryLoad, MemoryUse};
 pub use modes::{ModeError, Part, nodes_of, placed, placed_from};
 pub use objective::Objective;
 pub use prediction::{Alone, PredictError, PredictOptions, Prediction, predict};

@@ -1,9 +1,9 @@
 //! What jobs lose or gain beside each other, predicted from each one's run alone: both are replayed
 //! together on the same nodes, at random offsets.
 
-use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
+use super::memory::{Losses, MemoryLoad, MemoryUse, memory_load};
 use super::modes::{ModeError, Part, nodes_of, placed};
 use super::{JobFacts, Slowdowns};
 use crate::cluster::Cluster;
@@ -13,7 +13,7 @@ use crate::random::{share, split_mix};
 use crate::sim::Progress;
 use crate::sim::replay::{Measured, ReplayError, ReplayOptions, Replayed, Replayer};
 use crate::statistics::Estimate;
-use crate::units::{BytesPerSecond, Seconds};
+use crate::units::Seconds;
 
 /// How slowdowns are predicted.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -66,6 +66,8 @@ pub struct Prediction {
     /// The pairs, background then measured, that are not replayed together because the one in the
     /// background would begin again too often: `beside` has the first order for them.
     pub not_replayed: Vec<(usize, usize)>,
+    /// What each loses beside each other one, in the same order; empty where memory is not considered.
+    pub losses: Vec<Losses>,
 }
 
 /// A job in the background is replayed up to this many times, or longer up to this many messages.
@@ -130,7 +132,7 @@ pub fn predict(
         });
     }
     let first_order = cells().map(|(row, column)| first_order(row, column)).collect();
-    Ok(Prediction { alone, beside, first_order, not_replayed })
+    Ok(Prediction { alone, beside, first_order, not_replayed, losses: Vec::new() })
 }
 
 impl Prediction {
@@ -152,38 +154,46 @@ impl Prediction {
         names.iter().zip(&self.alone).map(facts).collect()
     }
 
-    /// The prediction if each rank also uses this much memory bandwidth while it computes: computing takes
-    /// longer by as much as the ranks beside a memory want more than it has. Jobs with memories of their
-    /// own do not disturb each other. `shapes` are the jobs in order.
+    /// The prediction if each rank also uses this much of memories and caches while it computes: computing
+    /// takes longer where ranks want more than a memory has ([`MemoryLoad::stretch`]). Jobs with memories
+    /// of their own do not disturb each other. `shapes` are the jobs in order, `uses` those of a rank of
+    /// each.
     ///
     /// # Errors
     /// If the jobs do not fit.
-    pub fn with_memory_traffic(
+    pub fn with_memory_use(
         mut self,
         cluster: &Cluster,
         shapes: &[JobShape],
-        traffic: &[BytesPerSecond],
+        uses: &[MemoryUse],
     ) -> Result<Self, ModeError> {
-        let stretch = |jobs: &[(usize, Part)]| -> Result<f64, ModeError> {
+        let load = |jobs: &[(usize, Part)]| -> Result<Option<MemoryLoad>, ModeError> {
             let placed_jobs: Vec<(JobShape, Part)> =
                 jobs.iter().map(|(job, part)| (shapes[*job].clone(), *part)).collect();
             let placement = placed(cluster, &placed_jobs, "pair")?;
-            let traffic: Vec<f64> = jobs.iter().map(|(job, _)| traffic[*job].0).collect();
-            Ok(memory_stretch(cluster, &placement, &traffic))
+            let uses: Vec<MemoryUse> = jobs.iter().map(|(job, _)| uses[*job]).collect();
+            Ok(memory_load(cluster, &placement, &uses))
         };
+        let stretch = |load: Option<MemoryLoad>| load.map_or(1.0, |load| load.stretch());
         let before = self.alone.clone();
         let computing: Vec<f64> =
             before.iter().map(|job| job.half.0 * (1.0 - job.communicating)).collect();
         for (job, alone) in self.alone.iter_mut().enumerate() {
-            alone.full.0 += computing[job] * (stretch(&[(job, Part::WHOLE)])? - 1.0);
-            alone.half.0 += computing[job] * (stretch(&[(job, Part::FIRST_HALF)])? - 1.0);
+            alone.full.0 += computing[job] * (stretch(load(&[(job, Part::WHOLE)])?) - 1.0);
+            alone.half.0 += computing[job] * (stretch(load(&[(job, Part::FIRST_HALF)])?) - 1.0);
         }
         let count = before.len();
         for (cell, at) in self.beside.iter_mut().zip(0..) {
             let (background, measured) = (at / count, at % count);
             let jobs = [(measured, Part::FIRST_HALF), (background, Part::SECOND_HALF)];
-            let longer = computing[measured] * (stretch(&jobs)? - 1.0);
+            let load = load(&jobs)?;
+            let longer = computing[measured] * (stretch(load) - 1.0);
             let (full, now) = (before[measured].full.0, self.alone[measured].full.0);
+            self.losses.push(Losses {
+                network: Seconds(cell.mean / 100.0 * full - before[measured].half.0),
+                memory: Seconds(longer + before[measured].half.0 - self.alone[measured].half.0),
+                load,
+            });
             let of_now = |of_full: f64| percent(of_full / 100.0 * full + longer, Seconds(now));
             cell.mean = of_now(cell.mean);
             if now > 0.0 {
@@ -192,6 +202,12 @@ impl Prediction {
             self.first_order[at] = of_now(self.first_order[at]);
         }
         Ok(self)
+    }
+
+    /// What `measured` loses beside `background`, by resource; `None` without [`Self::with_memory_use`].
+    #[must_use]
+    pub fn losses(&self, background: usize, measured: usize) -> Option<&Losses> {
+        self.losses.get(background * self.alone.len() + measured)
     }
 
     /// The run time of `measured` beside `background`.
@@ -209,23 +225,6 @@ impl Prediction {
 
 fn percent(time: f64, of: Seconds) -> f64 {
     if of.0 > 0.0 { 100.0 * time / of.0 } else { 100.0 }
-}
-
-/// How much longer the first job computes: the most that ranks beside one of its memories want, over what
-/// the memory has, at least 1. `traffic` is that of a rank of each job.
-fn memory_stretch(cluster: &Cluster, placement: &Placement, traffic: &[f64]) -> f64 {
-    let mut wanted = BTreeMap::new();
-    for (job, traffic) in placement.jobs().iter().zip(traffic) {
-        for rank in &job.ranks {
-            *wanted.entry((rank.node, rank.numa)).or_insert(0.0) += traffic;
-        }
-    }
-    let first = &placement.jobs()[0].ranks;
-    let stretch = first.iter().filter_map(|rank| {
-        let has = cluster.memory_bandwidth(rank.node, rank.numa?).value.0;
-        Some(wanted[&(rank.node, rank.numa)] / has)
-    });
-    stretch.fold(1.0, f64::max)
 }
 
 /// The replays of a prediction.

@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::Value;
 
-use crate::command::rankwright;
+use crate::command::{rankwright, repository};
 
 const TABLE: &str = "papers/2009-mixed/table-3.csv";
 const RUNTIMES: &str = "papers/2009-mixed/runtimes.csv";
@@ -177,6 +177,57 @@ fn memory_counts_where_jobs_share_one() {
     assert!(little < 97.0 && (99.0..101.0).contains(&much), "{little} {much}");
     // On memories of their own jobs disturb each other no more than themselves.
     assert!(percent(&cluster, "100GB/s") < 101.0);
+}
+
+/// What is known of memories, and what decides, from files of tools.
+#[test]
+fn memory_traffic_comes_from_recordings() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("cluster.toml");
+    let text = "name = \"four\"\n[rates]\nname = \"r\"\nbase = \"typical\"\n\
+                memory_bandwidth = \"100 GB/s\"\n[[node]]\nnames = \"n[0-7]\"\n\
+                topology = \"pack:1 numa:1 l3:1 core:4 pu:1\"\n";
+    fs::write(&path, text).unwrap();
+    let cluster = path.display().to_string();
+    let recording =
+        |name: &str| repository().join("testdata/memory-traffic").join(name).display().to_string();
+    let (a, b) = (exchange("20"), exchange("20"));
+    let arguments = ["pair", &a, &b, "--on", &cluster, "--format", "json", "--offsets", "1"];
+    let run = |traffic: &[String]| -> Value {
+        let traffic: Vec<&str> = traffic.iter().map(String::as_str).collect();
+        let output = rankwright(&[&arguments[..], &traffic].concat()).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        serde_json::from_slice(&output.stdout).unwrap()
+    };
+    let of = |job: &str, file: &str, ranks: u32| {
+        format!("--memory-traffic={job}={}:ranks={ranks}", recording(file))
+    };
+    // 154.6 GB/s of 5 ranks, two beside each memory: 62 of 100 GB/s for each of both jobs.
+    let mem =
+        [of("all-to-all-16", "likwid-mem.csv", 5), of("all-to-all-16-2", "likwid-mem.csv", 5)];
+    let found = run(&mem);
+    let rows = found["memory"].as_array().unwrap();
+    assert_eq!(rows[0]["source"], "likwid-perfctr, group MEM");
+    assert!((rows[1]["bytes_per_second"].as_f64().unwrap() / 30.9248e9 - 1.0).abs() < 1e-9);
+    let notes = found["notes"].to_string();
+    assert!(notes.contains("NUMA node L#0: 123.7 GB/s wanted, 100 GB/s assumed there"), "{notes}");
+    assert!(notes.contains("caches not considered"), "{notes}");
+    // Ranks compute half of the time at most, so beside each other they lose some of that.
+    let alone = run(&[])["beside"][0]["percent"].as_f64().unwrap();
+    let beside = found["beside"][0]["percent"].as_f64().unwrap();
+    assert!((beside - alone - 10.0).abs() < 10.0 && beside > alone, "{beside} {alone}");
+    // resctrl also says how much of the cache they occupy: 24 MiB of 1 rank, 4 ranks in 32 MiB.
+    let caches = [of("all-to-all-16", "resctrl.txt", 1), of("all-to-all-16-2", "resctrl.txt", 1)];
+    let found = run(&caches);
+    let notes = found["notes"].to_string();
+    assert!(notes.contains("the last-level cache is too small for both"), "{notes}");
+    assert!(notes.contains("2025-11-25 09:00:00 UTC") && notes.contains("went back"), "{notes}");
+    assert!(!notes.contains("caches not considered"), "{notes}");
+    // Little traffic: it does not matter.
+    let few = [of("all-to-all-16", "perf-cores.csv", 400), of("all-to-all-16-2", "pmrep.csv", 400)];
+    let notes = run(&few)["notes"].to_string();
+    assert!(notes.contains("at least, because cores do not count prefetches"), "{notes}");
+    assert!(notes.contains("the network decides") || notes.contains("neither memory"), "{notes}");
 }
 
 #[test]

@@ -2,10 +2,14 @@
 //! each job and with jobs that must not share, and a batch queue. `docs/src/formats.md` has the formats.
 
 mod csv;
+mod memory_traffic;
 mod queue;
 mod rules;
 
 pub use csv::{Table, runtimes, table};
+pub use memory_traffic::{
+    Bound, CacheUse, EXPECTED_MEMORY_TRAFFIC, MeasuredTraffic, memory_traffic,
+};
 pub use queue::{COLUMNS, EXPECTED_QUEUE, Queue};
 pub use rules::Rules;
 

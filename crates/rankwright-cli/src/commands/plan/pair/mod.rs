@@ -1,5 +1,7 @@
 //! `rankwright pair`: which jobs should share nodes.
 
+mod deciding;
+mod memory;
 mod page;
 mod placements;
 mod profiles;

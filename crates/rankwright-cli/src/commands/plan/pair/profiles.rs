@@ -14,8 +14,9 @@ use rankwright::placement::JobShape;
 use rankwright::sim::Progress;
 use rankwright::sim::replay::{Program, ReplayOptions, Replayer};
 use rankwright::traffic::{Job, Workload};
-use rankwright::units::{BytesPerSecond, Seconds};
+use rankwright::units::Seconds;
 
+use super::memory::{self, GivenTraffic, Known, MemoryRow};
 use crate::options::{ClusterOptions, Given, inputs, parse_count_to, refuse};
 use crate::output::Verbosity;
 use crate::output::exit_code::{Infeasible, UsageError};
@@ -44,18 +45,14 @@ struct SharingOptions {
     #[arg(long, value_name = "NUMBER", value_parser = parse_count_to::<1000>)]
     #[arg(allow_negative_numbers = true)]
     offsets: Option<u32>,
-    /// Memory bandwidth that each rank of a job uses while it computes, like cg=2GB/s; may be repeated
-    #[arg(long, value_name = "JOB=RATE", value_parser = parse_traffic)]
-    memory_traffic: Vec<(String, BytesPerSecond)>,
+    /// Memory bandwidth that each rank of a job uses while it computes, like cg=2GB/s; or a file in which
+    /// likwid-perfctr, perf stat, PCP or resctrl counted it, like cg=likwid.csv or cg=likwid.csv:ranks=16 if
+    /// 16 ranks ran where it was recorded; may be repeated
+    #[arg(long, value_name = "JOB=RATE|FILE", value_parser = memory::parse_traffic)]
+    memory_traffic: Vec<GivenTraffic>,
     /// Write a placement of each group of jobs that share nodes, to this folder
     #[arg(long, value_name = "FOLDER")]
     placements: Option<PathBuf>,
-}
-
-fn parse_traffic(text: &str) -> Result<(String, BytesPerSecond), String> {
-    let wrong = || "expected a job and a rate, like cg=2GB/s".to_owned();
-    let (job, rate) = text.rsplit_once('=').ok_or_else(wrong)?;
-    Ok((job.to_owned(), rate.parse().map_err(|_| wrong())?))
 }
 
 /// The most messages of a job whose calls were not recorded; of longer ones a part is replayed.
@@ -67,6 +64,8 @@ pub(super) struct Predicted {
     pub(super) jobs: Vec<Job>,
     pub(super) names: Vec<String>,
     pub(super) prediction: Prediction,
+    /// What is known of their use of memories.
+    pub(super) memory: Vec<MemoryRow>,
     /// What weakens it.
     pub(super) notes: Vec<String>,
     /// The folder for placements.
@@ -123,7 +122,7 @@ impl ProfileOptions {
             jobs.extend(workload.jobs);
         }
         let names = unique(names);
-        self.traffic(&names)?;
+        let known = memory::known(&self.sharing.memory_traffic, &names, &jobs)?;
         let (replayer, mut notes) = replayer(&jobs, &names)?;
         if jobs.len() < 2 && !with_itself {
             let text = format!("only the job `{}`: expected at least two, or --copies 2", names[0]);
@@ -144,50 +143,26 @@ impl ProfileOptions {
         drop(watch);
         let prediction = prediction.map_err(with_exit_code)?;
         notes.extend(not_replayed(&prediction, &names));
-        let mut predicted = Predicted { cluster, jobs, names, prediction, notes, placements: None };
-        predicted.placements.clone_from(&self.sharing.placements);
-        self.with_memory(predicted).map(Some)
+        let placements = self.sharing.placements.clone();
+        let memory = Vec::new();
+        let predicted = Predicted { cluster, jobs, names, prediction, memory, notes, placements };
+        with_memory(predicted, known).map(Some)
     }
+}
 
-    /// The memory bandwidth of a rank of each job, where it is given.
-    fn traffic(&self, names: &[String]) -> Result<Vec<Option<BytesPerSecond>>, UsageError> {
-        let mut traffic = vec![None; names.len()];
-        for (name, rate) in &self.sharing.memory_traffic {
-            let Some(job) = names.iter().position(|job| job == name) else {
-                let names = names.join(", ");
-                let text = format!("--memory-traffic: found job `{name}`, expected one of {names}");
-                return Err(UsageError(text));
-            };
-            traffic[job] = Some(*rate);
-        }
-        Ok(traffic)
+/// The prediction with what is known of memories, and notes on it.
+fn with_memory(mut predicted: Predicted, known: Known) -> anyhow::Result<Predicted> {
+    predicted.notes.extend(memory::notes(&known, &predicted.names));
+    if known.rows.is_empty() {
+        return Ok(predicted);
     }
-
-    /// The prediction with the memory traffic that is given, and a note on what is not.
-    fn with_memory(&self, mut predicted: Predicted) -> anyhow::Result<Predicted> {
-        let traffic = self.traffic(&predicted.names)?;
-        let missing: Vec<&str> = (predicted.names.iter().zip(&traffic))
-            .filter_map(|(name, rate)| rate.is_none().then_some(name.as_str()))
-            .collect();
-        if missing.len() == predicted.names.len() {
-            let text =
-                "memory not considered: give the bandwidth of each rank with --memory-traffic";
-            predicted.notes.push(text.to_owned());
-            return Ok(predicted);
-        }
-        if !missing.is_empty() {
-            predicted.notes.push(format!("memory not considered for {}", missing.join(", ")));
-        }
-        let shapes: Vec<JobShape> =
-            (0..predicted.names.len()).map(|job| predicted.shape(job)).collect();
-        let traffic: Vec<BytesPerSecond> =
-            traffic.into_iter().map(|rate| rate.unwrap_or(BytesPerSecond(0.0))).collect();
-        let prediction = predicted.prediction;
-        let prediction = prediction
-            .with_memory_traffic(&predicted.cluster, &shapes, &traffic)
-            .map_err(|error| with_exit_code(error.into()))?;
-        Ok(Predicted { prediction, ..predicted })
-    }
+    let shapes: Vec<JobShape> =
+        (0..predicted.names.len()).map(|job| predicted.shape(job)).collect();
+    let prediction = predicted.prediction;
+    let prediction = prediction
+        .with_memory_use(&predicted.cluster, &shapes, &known.uses)
+        .map_err(|error| with_exit_code(error.into()))?;
+    Ok(Predicted { prediction, memory: known.rows, ..predicted })
 }
 
 /// A note on pairs that were not replayed together.

@@ -7,6 +7,8 @@ use rankwright::report::to_json;
 use rankwright::units::{Seconds, counted};
 use serde::Serialize;
 
+use super::deciding;
+use super::memory::MemoryRow;
 use super::profiles::Predicted;
 use crate::options::Format;
 use crate::output;
@@ -38,6 +40,9 @@ pub(super) struct PairReport {
     /// From profiles: half the width of the 95 % interval of the gain, as a share.
     #[serde(skip_serializing_if = "Option::is_none")]
     gain_half_width: Option<f64>,
+    /// From profiles: what jobs use of memories, where it is known.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    memory: Vec<MemoryRow>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) notes: Vec<String>,
     #[serde(skip)]
@@ -126,6 +131,7 @@ impl PairReport {
             solo: Vec::new(),
             beside: Vec::new(),
             gain_half_width: None,
+            memory: Vec::new(),
             notes: Vec::new(),
             classes,
             comparison: comparison(options, pairing),
@@ -164,7 +170,9 @@ impl PairReport {
                 }
             }
         }
+        self.memory.clone_from(&predicted.memory);
         self.notes.clone_from(&predicted.notes);
+        self.notes.extend(deciding::resources(predicted, pairing, copies));
         self.with_interval(predicted, pairing, copies)
     }
 
