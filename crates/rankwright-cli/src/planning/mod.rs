@@ -2,7 +2,6 @@
 //! the table of a comparison, the progress of simulations. And what is told of traffic.
 
 pub(crate) mod accuracy;
-pub(crate) mod answer;
 pub(crate) mod cluster_warnings;
 pub(crate) mod comparison;
 pub(crate) mod devices;

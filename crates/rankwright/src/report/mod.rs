@@ -17,7 +17,7 @@ pub mod triage;
 pub mod waiting;
 pub mod workload;
 
-pub use answer::{Answer, AnswerRow, Role, Verdict, Weakness};
+pub use answer::{Answer, AnswerRow, LauncherDefault, Role, Verdict, Weakness};
 pub use cluster_picture::cluster_picture;
 pub use comparison::{
     Comparison, EvaluatedRow, EvaluationRow, LevelCutRow, MemoryRow, NicLoadRow, NicRow,

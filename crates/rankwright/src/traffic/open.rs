@@ -70,8 +70,9 @@ pub trait Outside {
     ) -> Result<Profile, InputError>;
 }
 
-/// Files only.
-struct FilesOnly;
+/// Files only: no standard input, no other program.
+#[derive(Debug)]
+pub struct FilesOnly;
 
 impl Outside for FilesOnly {
     fn standard_input(&self, expected: &str) -> Result<String, InputError> {

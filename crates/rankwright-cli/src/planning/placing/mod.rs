@@ -15,7 +15,6 @@ use rankwright::traffic::Workload;
 pub(crate) use launcher::LauncherOptions;
 use sharing::{Mode, together_and_apart};
 
-use super::answer::LauncherDefault;
 use super::plan::Planning;
 use super::{devices, granted_tasks, steadiness};
 use crate::host::batch_job::TaskShares;
@@ -25,6 +24,7 @@ use crate::options::{
 };
 use crate::output::exit_code::Infeasible;
 use crate::output::{self, Verbosity};
+use rankwright::report::LauncherDefault;
 
 /// What is placed where, and how.
 #[derive(Debug, Args)]

@@ -1,6 +1,7 @@
 //! The answer of `place` on one screen: whether a placement pays, by how much, and what weakens the
 //! answer.
 
+mod launcher_default;
 mod sentence;
 mod table;
 mod weakness;
@@ -17,6 +18,7 @@ use crate::launch::Launcher;
 use crate::map::StrategyId;
 use crate::traffic::Workload;
 use crate::units::Seconds;
+pub use launcher_default::LauncherDefault;
 pub use weakness::Weakness;
 
 /// What a placement gains against the launcher's default. Its JSON form is described in

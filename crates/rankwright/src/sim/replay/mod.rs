@@ -36,6 +36,7 @@ use crate::cluster::Cluster;
 use crate::files::InputError;
 use crate::ids::{JobId, Rank};
 use crate::placement::Placement;
+use crate::traffic::Job;
 use crate::traffic::expansion::schedule::Group;
 use crate::units::{Bytes, Seconds, counted};
 use engine::Replay;
@@ -96,6 +97,9 @@ pub enum ReplayError {
         messages: usize,
     },
 }
+
+/// The most messages of a job that is replayed by its clocks; of longer ones a part is replayed.
+const MOST_MESSAGES_OF_CLOCKS: u64 = 200_000;
 
 /// The result of a replay.
 #[derive(Debug, Clone, PartialEq)]
@@ -186,6 +190,33 @@ impl Replayer {
     pub fn with_profile(mut self, profile: &Path) -> Result<Self, InputError> {
         self.scripts.extend(Script::open_while(profile, &mut || true)?);
         Ok(self)
+    }
+
+    /// Jobs, each by its calls where those were recorded, else by its clocks; and the positions of the latter.
+    ///
+    /// # Errors
+    /// As [`Replayer::open`], or if a job has neither calls nor message timing.
+    pub fn of_jobs(jobs: &[Job], names: &[String]) -> Result<(Self, Vec<usize>), InputError> {
+        let (mut replayer, mut by_clocks) = (Self { scripts: Vec::new() }, Vec::new());
+        for (position, (job, name)) in jobs.iter().zip(names).enumerate() {
+            if let Some(profile) = &job.seen.events {
+                replayer = replayer.with_profile(profile)?;
+                continue;
+            }
+            if job.sources.is_empty() {
+                let expected = "a profile made with `rankwright profile --events`, or another with message timing";
+                return Err(InputError::new(
+                    format!("job `{name}`"),
+                    "no message timing",
+                    expected,
+                ));
+            }
+            by_clocks.push(position);
+            let program =
+                Program::of_clocks(job, program::computing(job), MOST_MESSAGES_OF_CLOCKS, 1);
+            replayer = replayer.with_program(program);
+        }
+        Ok((replayer, by_clocks))
     }
 
     /// The number of ranks of each job.

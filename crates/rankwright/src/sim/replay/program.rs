@@ -36,6 +36,15 @@ struct Tick {
     source: usize,
 }
 
+/// How long a rank of a job computes: as recorded on average, else as long as its clocks tick.
+pub(super) fn computing(job: &Job) -> Seconds {
+    if job.compute.is_empty() {
+        let end = job.sources.iter().map(|source| source.rounds as f64 / source.rate.0);
+        return Seconds(end.fold(0.0, f64::max));
+    }
+    Seconds(job.compute.iter().map(|time| time.0).sum::<f64>() / job.compute.len() as f64)
+}
+
 impl Program {
     /// The program of a job with message timing. Its ranks compute `computing` in all. Gaps between ticks
     /// vary by half of their mean, for all ranks alike, so that two programs do not fall into step; clocks

@@ -43,6 +43,7 @@ fn no_file_imports_one_that_imports_it() {
         ("rankwright", command_line()),
         ("rankwright-shim", sources("rankwright-shim/src")),
         ("rankwright-lab", sources("rankwright-lab/src")),
+        ("rankwright-py", sources("rankwright-py/src")),
         ("rankwright-shim-format", sources("rankwright-shim-format/src")),
     ];
     for (name, sources) in crates {

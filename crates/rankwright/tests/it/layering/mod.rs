@@ -1,6 +1,7 @@
 //! Holds the code against `ARCHITECTURE.md`: its tables say which module may use which.
 
 mod command_line;
+mod crates;
 mod library;
 mod rust_paths;
 

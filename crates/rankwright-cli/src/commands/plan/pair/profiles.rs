@@ -12,9 +12,8 @@ use rankwright::pairing::{
 };
 use rankwright::placement::JobShape;
 use rankwright::sim::Progress;
-use rankwright::sim::replay::{Program, ReplayOptions, Replayer};
+use rankwright::sim::replay::{ReplayOptions, Replayer};
 use rankwright::traffic::{Job, Workload};
-use rankwright::units::Seconds;
 
 use super::memory::{self, GivenTraffic, Known, MemoryRow};
 use crate::options::{ClusterOptions, Given, inputs, parse_count_to, refuse};
@@ -54,9 +53,6 @@ struct SharingOptions {
     #[arg(long, value_name = "FOLDER")]
     placements: Option<PathBuf>,
 }
-
-/// The most messages of a job whose calls were not recorded; of longer ones a part is replayed.
-const MOST_MESSAGES: u64 = 200_000;
 
 /// Jobs with what they lose beside each other.
 pub(super) struct Predicted {
@@ -182,28 +178,21 @@ fn not_replayed(prediction: &Prediction, names: &[String]) -> Option<String> {
 
 /// The jobs to replay: by their calls where those were recorded, else by their clocks; and what to note.
 fn replayer(jobs: &[Job], names: &[String]) -> anyhow::Result<(Replayer, Vec<String>)> {
-    let none: [&Path; 0] = [];
-    let mut replayer = Replayer::open(&none)?;
-    let mut by_clocks: Vec<&str> = Vec::new();
-    for (job, name) in jobs.iter().zip(names) {
-        if let Some(profile) = &job.seen.events {
-            replayer = replayer.with_profile(profile)?;
-            continue;
-        }
-        if job.sources.is_empty() {
-            bail!(UsageError(format!(
-                "job `{name}`: found no message timing, expected a profile made with `rankwright \
-                 profile --events`, or another with message timing"
-            )));
-        }
-        by_clocks.push(name);
-        replayer = replayer.with_program(Program::of_clocks(job, computing(job), MOST_MESSAGES, 1));
+    let is_unknown = |job: &Job| job.seen.events.is_none() && job.sources.is_empty();
+    if let Some(position) = jobs.iter().position(is_unknown) {
+        bail!(UsageError(format!(
+            "job `{}`: found no message timing, expected a profile made with `rankwright profile \
+             --events`, or another with message timing",
+            names[position]
+        )));
     }
+    let (replayer, by_clocks) = Replayer::of_jobs(jobs, names)?;
     let mut notes = Vec::new();
     if !by_clocks.is_empty() {
+        let names: Vec<&str> = by_clocks.iter().map(|job| names[*job].as_str()).collect();
         notes.push(format!(
             "replayed by clocks, because the calls were not recorded (profile --events): {}",
-            by_clocks.join(", ")
+            names.join(", ")
         ));
     }
     Ok((replayer, notes))
@@ -215,15 +204,6 @@ fn name_of(workload: &str, jobs: &Workload, job: &Job) -> String {
     let is_profile =
         jobs.jobs.len() == 1 && inputs::is_profile(Path::new(workload)).unwrap_or(false);
     stem.filter(|_| is_profile).unwrap_or_else(|| job.name.clone())
-}
-
-/// How long a rank computes: as recorded on average, else as long as its clocks tick.
-fn computing(job: &Job) -> Seconds {
-    if job.compute.is_empty() {
-        let end = job.sources.iter().map(|source| source.rounds as f64 / source.rate.0);
-        return Seconds(end.fold(0.0, f64::max));
-    }
-    Seconds(job.compute.iter().map(|time| time.0).sum::<f64>() / job.compute.len() as f64)
 }
 
 /// The names, all different: a second one gets a number.

@@ -5,7 +5,7 @@ use rankwright::cluster::{Cluster, hostlist};
 use rankwright::launch::{Launcher, ProgramLine};
 use rankwright::map::Effort;
 use rankwright::placement::{GpuUse, Granularity, PREDICTED_RUN_TIME, PlacementFile};
-use rankwright::report::Answer;
+use rankwright::report::{Answer, LauncherDefault};
 use rankwright::sim::{Options, Pacing};
 use rankwright::traffic::Workload;
 
@@ -19,7 +19,6 @@ use crate::host::this_host::usable_pus;
 use crate::options::{NodesOption, SelectionOptions};
 use crate::output::exit_code::Infeasible;
 use crate::output::{Verbosity, note};
-use crate::planning::answer::LauncherDefault;
 use crate::planning::{devices, plan};
 
 /// A workload and the nodes to place it on.

@@ -1,19 +1,17 @@
-//! What the best placement gains against the launcher's default: the answer of `place`, and of `run`
-//! before it starts a job.
+//! The launcher's default among the strategies of a plan, with which the best placement is compared.
 
-use rankwright::choose::{PermutationEffects, Plan, Planner};
-use rankwright::cluster::Cluster;
-use rankwright::launch::Launcher;
-use rankwright::map::{Strategy, StrategyId};
-use rankwright::placement::Granularity;
-use rankwright::report::{Answer, Comparison, PermutationReport};
-use rankwright::traffic::Workload;
-
-use super::plan;
+use super::Answer;
+use crate::choose::{PermutationEffects, Plan, Planner};
+use crate::cluster::Cluster;
+use crate::launch::Launcher;
+use crate::map::{Strategy, StrategyError, StrategyId};
+use crate::placement::{Granularity, PlacementError};
+use crate::report::{Comparison, PermutationReport};
+use crate::traffic::Workload;
 
 /// The launcher's default among the strategies of a plan.
 #[derive(Debug)]
-pub(crate) struct LauncherDefault {
+pub struct LauncherDefault {
     launcher: &'static Launcher,
     strategy: StrategyId,
     /// Whether it is for comparison only and cannot win.
@@ -23,12 +21,15 @@ pub(crate) struct LauncherDefault {
 impl LauncherDefault {
     /// Adds the strategy that places as `launcher` does by default, if it is not among the strategies.
     /// Beside strategies that the user `named` it is for comparison only.
-    pub(crate) fn add(
+    ///
+    /// # Errors
+    /// If the launcher's default is no strategy.
+    pub fn add(
         strategies: &mut Vec<Strategy>,
         launcher: &'static Launcher,
         ranks: usize,
         named: bool,
-    ) -> anyhow::Result<Self> {
+    ) -> Result<Self, StrategyError> {
         let default = launcher.default_strategy(ranks).parse::<Strategy>()?;
         let strategy = default.id().clone();
         let is_new = strategies.iter().all(|other| *other.id() != strategy);
@@ -37,7 +38,8 @@ impl LauncherDefault {
     }
 
     /// The planner that compares with it.
-    pub(crate) fn planner<'a>(&'a self, planner: Planner<'a>) -> Planner<'a> {
+    #[must_use]
+    pub fn planner<'a>(&'a self, planner: Planner<'a>) -> Planner<'a> {
         planner.launcher_default(&self.strategy, self.reference)
     }
 
@@ -45,14 +47,15 @@ impl LauncherDefault {
     ///
     /// # Errors
     /// If the side effects of the best placement cannot be told.
-    pub(crate) fn comparison(
+    pub fn comparison(
         &self,
         plan: &Plan,
         cluster: &Cluster,
         workload: &Workload,
         granularity: &Granularity,
-    ) -> anyhow::Result<Comparison> {
-        let mut comparison = plan::comparison(plan, cluster);
+    ) -> Result<Comparison, PlacementError> {
+        let evaluation = plan.evaluation.as_ref();
+        let mut comparison = Comparison::new(cluster, &plan.candidates, &plan.ranking, evaluation);
         let placement = &plan.best().placement;
         let effects = PermutationEffects::new(cluster, workload, granularity.clone(), placement)?;
         let effects = PermutationReport::new(&effects);

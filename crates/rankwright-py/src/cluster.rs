@@ -1,0 +1,82 @@
+//! Clusters by name or from the text of a `cluster.toml`.
+
+use std::sync::Arc;
+
+use pyo3::prelude::*;
+use rankwright::cluster::read::toml;
+use rankwright::cluster::{self, NodeCount};
+use rankwright::placement::digest;
+use rankwright::report::{cluster_picture, to_json};
+
+use crate::running::run_quietly;
+
+/// A cluster.
+#[pyclass(frozen, module = "rankwright._native")]
+#[derive(Debug)]
+pub(crate) struct Cluster {
+    pub(crate) cluster: Arc<cluster::Cluster>,
+}
+
+impl Cluster {
+    fn new(cluster: cluster::Cluster) -> Self {
+        Self { cluster: Arc::new(cluster) }
+    }
+}
+
+#[pymethods]
+impl Cluster {
+    /// Opens a cluster by name. `nodes`: how many nodes an hwloc XML file or a synthetic string stands for;
+    /// with `at_least` others have those that they name, else it is an error for them.
+    #[staticmethod]
+    fn open(py: Python<'_>, name: &str, nodes: Option<u32>, at_least: bool) -> PyResult<Self> {
+        let count = match nodes {
+            None => NodeCount::AsDescribed,
+            Some(count) if at_least => NodeCount::AtLeast(count),
+            Some(count) => NodeCount::Exactly(count),
+        };
+        run_quietly(py, || Ok(Self::new(cluster::open_with(name, count)?)))
+    }
+
+    /// Reads the text of a `cluster.toml` or hwloc XML file; `file` names it in errors.
+    #[staticmethod]
+    fn parse(py: Python<'_>, text: &str, file: &str, nodes: Option<u32>) -> PyResult<Self> {
+        let count = nodes.map_or(NodeCount::AsDescribed, NodeCount::Exactly);
+        run_quietly(py, || Ok(Self::new(cluster::parse(text, file, count)?)))
+    }
+
+    #[getter]
+    fn name(&self) -> &str {
+        &self.cluster.name
+    }
+
+    /// The host names of the nodes.
+    #[getter]
+    fn nodes(&self) -> Vec<&str> {
+        self.cluster.nodes.iter().map(|node| node.name.as_str()).collect()
+    }
+
+    #[getter]
+    fn core_count(&self) -> usize {
+        self.cluster.core_count()
+    }
+
+    #[getter]
+    fn digest(&self) -> String {
+        digest(&*self.cluster)
+    }
+
+    /// The rates, JSON.
+    fn rates(&self) -> String {
+        to_json(&self.cluster.rates)
+    }
+
+    /// The text of a `cluster.toml` of it.
+    fn to_toml(&self) -> String {
+        toml::write(&self.cluster)
+    }
+
+    /// A picture of nodes, devices and switches.
+    fn svg(&self) -> String {
+        cluster_picture(&self.cluster)
+    }
+}

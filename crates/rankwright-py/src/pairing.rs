@@ -1,0 +1,195 @@
+//! Which jobs should share nodes.
+
+use std::num::NonZeroUsize;
+
+use pyo3::prelude::*;
+use rankwright::pairing::{
+    Answer, JobFacts, JobSet, Member, Objective, PairOptions, PredictOptions, Slowdowns, pair,
+    predict, read,
+};
+use rankwright::sim::Progress;
+use rankwright::sim::replay::Replayer;
+use rankwright::traffic::Job;
+
+use crate::cluster::Cluster;
+use crate::failure::Failure;
+use crate::predicting::share;
+use crate::running::{run, run_quietly};
+use crate::table::{Column, Table, integer};
+use crate::workload::Workload;
+
+/// How jobs are paired; the names are those of `rankwright.pair`.
+#[derive(Debug, FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct Settings {
+    objective: String,
+    per_node: NonZeroUsize,
+    copies: NonZeroUsize,
+    /// In percent.
+    tolerance: f64,
+    seed: u64,
+    offsets: NonZeroUsize,
+}
+
+/// Who shares nodes with whom, as plain values.
+#[derive(Debug, IntoPyObject)]
+pub(crate) struct Paired {
+    answer: &'static str,
+    groups: Vec<Vec<String>>,
+    alone: Vec<String>,
+    cost: f64,
+    baseline: f64,
+    random_mean: f64,
+    random_worst: Option<f64>,
+    gain: f64,
+    jobs: Table,
+}
+
+/// A text with the name of its file.
+type Named = (String, String);
+
+/// A matching of more takes minutes.
+const MOST_JOBS: usize = 500;
+
+/// Pairs the jobs of a table of slowdowns; with run times and rules as in the files of `rankwright pair`.
+#[pyfunction]
+pub(crate) fn pair_by_table(
+    py: Python<'_>,
+    table: Option<Named>,
+    runtimes: Option<Named>,
+    rules: Option<Named>,
+    settings: Settings,
+) -> PyResult<Paired> {
+    run_quietly(py, || {
+        let table = table.map(|(text, file)| read::table(&text, &file)).transpose()?;
+        let known = table.map(read::Table::into_known);
+        paired(known, runtimes.as_ref(), rules.as_ref(), &settings)
+    })
+}
+
+/// Pairs jobs that were recorded alone: they are replayed alone and beside each other. Also a table of what
+/// each loses, and the names of the jobs that were replayed by their clocks.
+#[pyfunction]
+pub(crate) fn pair_profiles(
+    py: Python<'_>,
+    workload: &Workload,
+    names: Vec<String>,
+    cluster: &Cluster,
+    rules: Option<Named>,
+    settings: Settings,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<(Paired, Table, Vec<String>)> {
+    let (jobs, cluster): (&[Job], _) = (&workload.workload.jobs, &*cluster.cluster);
+    run(py, (progress, false), |watch| {
+        if names.len() != jobs.len() {
+            let (found, expected) = (names.len(), jobs.len());
+            let text = format!("found {found} names of jobs, expected {expected}");
+            return Err(Failure::Argument(text));
+        }
+        let (replayer, by_clocks) = Replayer::of_jobs(jobs, &names)?;
+        let options = PredictOptions {
+            offsets: settings.offsets.get(),
+            with_itself: settings.copies.get() > 1,
+            ..PredictOptions::default()
+        };
+        let mut observer = |progress: &Progress| {
+            watch.tell(|| "replay beside each other".to_owned(), share(progress))
+        };
+        let prediction = predict(cluster, &replayer, &names, &options, &mut observer)?;
+        let known = (prediction.facts(&names), prediction.slowdowns());
+        let paired = paired(Some(known), None, rules.as_ref(), &settings)?;
+        let (mut job, mut background) = (Vec::new(), Vec::new());
+        let (mut percent, mut half_width) = (Vec::new(), Vec::new());
+        for (row, other) in names.iter().enumerate() {
+            for (column, measured) in names.iter().enumerate() {
+                if row != column || options.with_itself {
+                    let found = prediction.beside(row, column);
+                    job.push(measured.clone());
+                    background.push(other.clone());
+                    percent.push(found.mean);
+                    half_width.push(found.half_width);
+                }
+            }
+        }
+        let beside = Table::new(vec![
+            ("job", Column::Texts(job)),
+            ("background", Column::Texts(background)),
+            ("percent", Column::Numbers(percent)),
+            ("half_width", Column::Numbers(half_width)),
+        ]);
+        let by_clocks = by_clocks.into_iter().map(|job| names[job].clone()).collect();
+        Ok((paired, beside, by_clocks))
+    })
+}
+
+fn paired(
+    known: Option<(Vec<JobFacts>, Slowdowns)>,
+    runtimes: Option<&Named>,
+    rules: Option<&Named>,
+    settings: &Settings,
+) -> Result<Paired, Failure> {
+    let objective: Objective = settings.objective.parse().map_err(Failure::Argument)?;
+    let rules = rules.map(|(text, file)| read::Rules::parse(text, file)).transpose()?;
+    let runtimes = runtimes.map(|(text, file)| (text.as_str(), file.as_str()));
+    let jobs = read::job_set(known, runtimes, rules.as_ref())?.copies(settings.copies.get());
+    if !(2..=MOST_JOBS).contains(&jobs.len()) {
+        let text = format!("found {} jobs, expected 2 to {MOST_JOBS}", jobs.len());
+        return Err(Failure::Argument(text));
+    }
+    let unknown = jobs.facts().iter().find(|job| job.seconds.is_none());
+    if let Some(job) = unknown.filter(|_| objective.needs_seconds()) {
+        return Err(Failure::Argument(format!(
+            "objective {objective} needs the run time of each job, that of `{}` is missing: give runtimes",
+            job.name
+        )));
+    }
+    let options = PairOptions {
+        objective,
+        per_node: settings.per_node,
+        tolerance: settings.tolerance / 100.0,
+        seed: settings.seed,
+    };
+    let pairing = pair(&jobs, &options);
+    let name = |job: usize| jobs.facts()[job].name.clone();
+    let rows: Vec<(usize, &Member)> = (0..)
+        .zip(&pairing.groups)
+        .flat_map(|(number, group)| group.members.iter().map(move |member| (number, member)))
+        .collect();
+    let alone = pairing.alone.iter().map(|job| Member { job: *job, percent: 100.0, share: 1.0 });
+    let alone: Vec<Member> = alone.collect();
+    let all = || rows.iter().map(|(_, member)| *member).chain(&alone);
+    let group =
+        rows.iter().map(|(number, _)| integer(*number as u64)).chain(alone.iter().map(|_| -1));
+    Ok(Paired {
+        answer: match pairing.answer {
+            Answer::Share => "share",
+            Answer::NoDifference => "no difference",
+            Answer::DoNotShare => "do not share",
+        },
+        groups: (pairing.groups.iter())
+            .map(|group| group.names(&jobs).into_iter().map(str::to_owned).collect())
+            .collect(),
+        alone: pairing.alone.iter().map(|job| name(*job)).collect(),
+        cost: pairing.cost,
+        baseline: pairing.baseline,
+        random_mean: pairing.random_mean,
+        random_worst: pairing.random_worst,
+        gain: pairing.gain,
+        jobs: jobs_table(&jobs, group.collect(), all()),
+    })
+}
+
+/// A row for each job: its group, and what it loses or gains there.
+fn jobs_table<'a>(
+    jobs: &JobSet,
+    group: Vec<i64>,
+    members: impl Iterator<Item = &'a Member> + Clone,
+) -> Table {
+    let name = |member: &Member| jobs.facts()[member.job].name.clone();
+    Table::new(vec![
+        ("job", Column::Texts(members.clone().map(name).collect())),
+        ("group", Column::Integers(group)),
+        ("share", Column::Numbers(members.clone().map(|member| member.share).collect())),
+        ("percent", Column::Numbers(members.map(|member| member.percent).collect())),
+    ])
+}

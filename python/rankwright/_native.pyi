@@ -1,0 +1,133 @@
+"""The extension module: the library's work on plain values. Its interface may change in any version."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias, TypedDict
+
+import numpy
+
+_Integers: TypeAlias = numpy.ndarray[Any, numpy.dtype[numpy.int64]]
+_Named: TypeAlias = tuple[str, str]
+_Progress: TypeAlias = Callable[[str, float], object]
+
+VERSION: str
+
+class Table:
+    @property
+    def names(self) -> list[str]: ...
+    def __len__(self) -> int: ...
+    def columns(self) -> dict[str, Any]: ...
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object: ...
+    def __arrow_c_schema__(self) -> object: ...
+
+class Cluster:
+    @staticmethod
+    def open(name: str, nodes: int | None, at_least: bool) -> Cluster: ...
+    @staticmethod
+    def parse(text: str, file: str, nodes: int | None) -> Cluster: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def nodes(self) -> list[str]: ...
+    @property
+    def core_count(self) -> int: ...
+    @property
+    def digest(self) -> str: ...
+    def rates(self) -> str: ...
+    def to_toml(self) -> str: ...
+    def svg(self) -> str: ...
+
+class Workload:
+    @staticmethod
+    def open(names: str) -> Workload: ...
+    @staticmethod
+    def of_flows(
+        name: str,
+        ranks: int,
+        pairs: tuple[_Integers, _Integers],
+        amounts: Sequence[_Integers],
+    ) -> Workload: ...
+    @staticmethod
+    def together(name: str, workloads: Sequence[Workload]) -> Workload: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def jobs(self) -> list[tuple[str, int]]: ...
+    @property
+    def is_timed(self) -> bool: ...
+    @property
+    def digest(self) -> str: ...
+    def summary(self) -> str: ...
+    def pairs(self) -> Table: ...
+
+class Profile:
+    @staticmethod
+    def open(path: str) -> Profile: ...
+    @property
+    def ranks_count(self) -> int: ...
+    @property
+    def has_events(self) -> bool: ...
+    def summary(self, heaviest: int) -> str: ...
+    def pairs(self) -> Table: ...
+    def pairs_with_collectives(self, collectives: str) -> Table: ...
+    def calls(self) -> Table: ...
+    def ranks(self) -> Table: ...
+    def messages(self) -> tuple[Table, float]: ...
+    def timeline(self, bins: int) -> str: ...
+
+class Planned(TypedDict):
+    comparison: str
+    placement: str
+    order: list[int]
+    table: list[list[str]]
+    remarks: str
+    left_out: list[tuple[str, str]]
+    not_simulated: str | None
+    stopped: bool
+
+class Paired(TypedDict):
+    answer: str
+    groups: list[list[str]]
+    alone: list[str]
+    cost: float
+    baseline: float
+    random_mean: float
+    random_worst: float | None
+    gain: float
+    jobs: Table
+
+def strategies() -> Table: ...
+def plan(
+    workload: Workload, cluster: Cluster, settings: dict[str, Any], progress: _Progress | None
+) -> Planned: ...
+def estimate(
+    workload: Workload, cluster: Cluster, placement: str
+) -> tuple[dict[str, float], str | None]: ...
+def simulate(
+    workload: Workload,
+    cluster: Cluster,
+    placement: str,
+    settings: dict[str, Any],
+    progress: _Progress | None,
+) -> str: ...
+def replay(
+    workload: Workload,
+    cluster: Cluster,
+    placement: str,
+    eager_limit: int | None,
+    discipline: str,
+    progress: _Progress | None,
+) -> tuple[str, dict[str, int]]: ...
+def pair_by_table(
+    table: _Named | None,
+    runtimes: _Named | None,
+    rules: _Named | None,
+    settings: dict[str, Any],
+) -> Paired: ...
+def pair_profiles(
+    workload: Workload,
+    names: Sequence[str],
+    cluster: Cluster,
+    rules: _Named | None,
+    settings: dict[str, Any],
+    progress: _Progress | None,
+) -> tuple[Paired, Table, list[str]]: ...

@@ -1,0 +1,388 @@
+"""Placements: which rank runs where."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias, cast
+
+from . import _native
+from ._errors import Error, InputError
+from ._frames import Frame, columns_of_rows, frame
+from ._arguments import count, write_whole, read_text
+from ._clusters import Cluster, ClusterLike, cluster_of
+from ._workloads import Workload, WorkloadLike, workload_of
+
+#: Gets what is being done and the share of it that is done, from 0 to 1; ends the work if it returns False.
+Progress: TypeAlias = Callable[[str, float], object]
+
+
+class Placement:
+    """Where each rank runs: the contents of a ``placement.json``.
+
+    Args:
+        text: The text of the file.
+
+    >>> plan = map_("pattern:ring:4", "synthetic:package:1 core:4 pu:1", "blocked")
+    >>> plan.placement.rows()[3]["cores"]
+    '3'
+    """
+
+    def __init__(self, text: str) -> None:
+        try:
+            contents = json.loads(text)
+            self.strategy = str(contents["strategy"])
+            self._jobs: list[dict[str, Any]] = contents["jobs"]
+            self._nodes: list[dict[str, Any]] = contents["nodes"]
+        except (ValueError, KeyError, TypeError) as error:
+            found = "text that is not JSON" if isinstance(error, ValueError) else "other contents"
+            raise InputError(
+                f"the placement: found {found}, expected what `rankwright place` writes (placement.json)"
+            ) from None
+        self.text = text
+        self.contents: dict[str, Any] = contents
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str]) -> Placement:
+        """Reads a ``placement.json``."""
+        return cls(read_text(path, "a placement"))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the file, whole or not at all, as ``rankwright place`` does."""
+        write_whole(path, self.text)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """A row per rank: ``job, rank, node, cores`` (L#), ``pus`` (P#), ``numa`` (L#), ``nics, gpus``."""
+
+        def listed(values: Sequence[Any]) -> str:
+            return ",".join(map(str, values))
+
+        return [
+            {
+                "job": job["name"],
+                "rank": entry["rank"],
+                "node": entry["node"],
+                "cores": listed(entry["cores"]),
+                "pus": listed(entry["pus"]),
+                "numa": entry["numa"],
+                "nics": listed(entry.get("nics", ())),
+                "gpus": listed(entry.get("gpus", ())),
+            }
+            for job in self._jobs
+            for entry in job["ranks"]
+        ]
+
+    @property
+    def ranks(self) -> Frame:
+        """The rows as a frame; lists are texts with commas."""
+        return frame(columns_of_rows(self.rows()))
+
+    @property
+    def predicted(self) -> dict[str, float]:
+        """By quantity: its predicted value, in seconds or bytes."""
+        return dict(self.contents.get("predicted", {}))
+
+    def svg(self) -> str:
+        """A picture: the nodes with the ranks on their cores, SVG."""
+        from ._pictures import placement_svg
+
+        return placement_svg(self.contents)
+
+    def _repr_html_(self) -> str:
+        return self.svg()
+
+    def __repr__(self) -> str:
+        return f"<Placement by {self.strategy!r}: {sum(len(job['ranks']) for job in self._jobs)} ranks>"
+
+    def __eq__(self, other: object) -> bool:
+        return self.text == other.text if isinstance(other, Placement) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.text)
+
+
+class Plan:
+    """A placement, and why this one: what :func:`place` returns.
+
+    Attributes:
+        workload: What is placed.
+        cluster: Where.
+        placement: Where the ranks of the best strategy run.
+        comparison: Everything, as ``rankwright place --format json`` prints it.
+        stopped: Whether the search was ended before its end.
+    """
+
+    def __init__(self, workload: Workload, cluster: Cluster, planned: _native.Planned) -> None:
+        self.workload = workload
+        self.cluster = cluster
+        self.placement = Placement(planned["placement"])
+        self.comparison: dict[str, Any] = json.loads(planned["comparison"])
+        self.stopped = planned["stopped"]
+        self._planned = planned
+
+    @property
+    def best(self) -> str:
+        """The best strategy, with its options."""
+        return cast(str, self.comparison["best"])
+
+    @property
+    def left_out(self) -> dict[str, str]:
+        """By strategy without a placement: why."""
+        return dict(self._planned["left_out"])
+
+    @property
+    def not_simulated(self) -> str | None:
+        """Why strategies were not simulated, where they should have been."""
+        return self._planned["not_simulated"]
+
+    @property
+    def by(self) -> str:
+        """By what the strategies are ranked: ``static``, ``model``, ``simulation`` or ``replay``."""
+        return cast(str, self.comparison["by"])
+
+    @property
+    def verdict(self) -> str | None:
+        """Whether the placement pays: ``shorter_run``, ``not_proven``, ``less_traffic``, ``less_waiting``,
+        ``no_gain`` or ``unknown``; ``None`` for :func:`map_`."""
+        answer = self.comparison.get("answer")
+        return None if answer is None else cast(str, answer["verdict"])
+
+    @property
+    def gain(self) -> float | None:
+        """The share of the run time that is saved against the launcher's default; ``None`` if unknown."""
+        rows = (self.comparison.get("answer") or {}).get("rows", ())
+        gains = [row.get("gain") for row in rows if row["role"] == "best"]
+        return cast("float | None", gains[0]) if gains else None
+
+    @property
+    def answer(self) -> str:
+        """What ``rankwright place`` says first: the gain in a sentence, a table, what weakens it."""
+        answer = self.comparison.get("answer")
+        if answer is None:
+            return cast(str, self.comparison["reason"])
+        table = self._planned["table"]
+        widths = [max(len(row[column]) for row in table) for column in range(len(table[0]))]
+        lines = (
+            "  ".join(
+                cell.rjust(width) if column else cell.ljust(width)
+                for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+            ).rstrip()
+            for row in table
+        )
+        return "\n".join([answer["text"], "", *lines, "", self._planned["remarks"]]).rstrip() + "\n"
+
+    def rows(self) -> list[dict[str, Any]]:
+        """The strategies, the best first: all metrics of ``compare --format json``."""
+        strategies = self.comparison["strategies"]
+        rows = (strategies[position] for position in self._planned["order"])
+        return [
+            {"strategy": row["name"], **{key: row[key] for key in row if key != "name"}}
+            for row in rows
+        ]
+
+    @property
+    def ranking(self) -> Frame:
+        """The strategies, the best first: bytes between nodes, times in seconds where they are known."""
+        kept = ("strategy_name", "strategy_options")
+        rows = [{key: row[key] for key in row if key not in kept} for row in self.rows()]
+        return frame(columns_of_rows(rows))
+
+    def save(self, path: str | os.PathLike[str] = "placement.json") -> None:
+        """Writes ``placement.json`` as ``rankwright place`` does, for ``rankwright run`` and ``check``."""
+        self.placement.save(path)
+
+    def svg(self) -> str:
+        """A picture: the nodes with the ranks on their cores, SVG."""
+        return self.placement.svg()
+
+    def _repr_html_(self) -> str:
+        from ._pictures import plan_html
+
+        return plan_html(self)
+
+    def __repr__(self) -> str:
+        return f"<Plan {self.best!r} of {len(self.comparison['strategies'])}, by {self.by}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored_plan, (_native.VERSION, self.workload, self.cluster, _plain(self._planned))
+
+
+def _plain(planned: _native.Planned) -> dict[str, Any]:
+    return dict(planned)
+
+
+def _restored_plan(
+    version: str, workload: Workload, cluster: Cluster, planned: _native.Planned
+) -> Plan:
+    if version != _native.VERSION:
+        raise Error(
+            f"this Plan was pickled by rankwright {version}, here is {_native.VERSION}: install the same "
+            "version where objects are made and where they are used"
+        )
+    return Plan(workload, cluster, planned)
+
+
+def place(
+    workload: WorkloadLike,
+    cluster: ClusterLike,
+    *,
+    strategies: str | Sequence[str] | None = None,
+    objective: str | None = None,
+    effort: str | None = None,
+    seed: int | None = None,
+    threads: int | None = None,
+    nodes: int | None = None,
+    cores_per_rank: int | None = None,
+    ranks_per_node: int | None = None,
+    ranks_per_package: int | None = None,
+    ranks_per_numa: int | None = None,
+    ranks_per_gpu: int | None = None,
+    per: str = "core",
+    nics: str | None = None,
+    gpus: str | None = None,
+    launcher: str | None = None,
+    keep_best: bool = False,
+    progress: Progress | None = None,
+) -> Plan:
+    """Places the ranks of a workload: runs strategies, predicts, takes the best. As ``rankwright place``.
+
+    Args:
+        workload: A name, a :class:`Workload` or :class:`Profile`, a traffic matrix (bytes; a row per sender),
+            a networkx graph; or a list of these, which run at the same time.
+        cluster: A name or a :class:`Cluster`.
+        strategies: The strategies to try (:func:`strategies`), such as ``"kway:seed=3"``; by default all.
+        objective: What should be small, where times are known: ``balanced`` (the default), ``waiting`` or
+            ``finish``.
+        effort: ``fast``, ``normal`` or ``best``.
+        seed: Seed of searches and simulations; by default 1.
+        threads: How many; by default one per PU. The result does not depend on it.
+        nodes: At most this many nodes; with a synthetic string this many.
+        cores_per_rank: Whole cores of each rank; by default 1.
+        ranks_per_node, ranks_per_package, ranks_per_numa, ranks_per_gpu: How many share one.
+        per: ``"core"`` or ``"pu"``: what each rank gets.
+        nics: How network devices are chosen, such as ``"by-load"``; by default not at all.
+        gpus: ``"near"`` or ``"one-per-rank"``.
+        launcher: The launcher whose default is compared with; by default ``openmpi4``.
+        keep_best: At Ctrl-C return the best so far instead of raising ``KeyboardInterrupt``.
+        progress: Called with a text and a share from 0 to 1; ends the search if it returns ``False``.
+
+    Raises:
+        InputError: A name or an argument is wrong.
+        InfeasibleError: The ranks do not fit.
+
+    >>> plan = place("nas:cg.A.16", "paper:2013", strategies=["blocked", "cyclic", "kway"])
+    >>> plan.best, len(plan.rows())
+    ('blocked', 3)
+    """
+    settings = _settings(
+        strategies=[strategies] if isinstance(strategies, str) else strategies,
+        objective=objective,
+        effort=effort,
+        seed=seed,
+        threads=threads,
+        nodes=nodes,
+        cores_per_rank=cores_per_rank,
+        ranks_per_node=ranks_per_node,
+        ranks_per_package=ranks_per_package,
+        ranks_per_numa=ranks_per_numa,
+        ranks_per_gpu=ranks_per_gpu,
+        per=per,
+        nics=nics,
+        gpus=gpus,
+        launcher=launcher,
+    )
+    return _planned(
+        workload, cluster, {**settings, "compared": True, "keep_best": keep_best}, progress
+    )
+
+
+def map_(
+    workload: WorkloadLike,
+    cluster: ClusterLike,
+    strategy: str,
+    *,
+    effort: str | None = None,
+    seed: int | None = None,
+    threads: int | None = None,
+    nodes: int | None = None,
+    cores_per_rank: int | None = None,
+    ranks_per_node: int | None = None,
+    per: str = "core",
+    progress: Progress | None = None,
+) -> Plan:
+    """The placement of one strategy, compared with nothing. As ``rankwright map``; arguments as :func:`place`.
+
+    >>> map_("pattern:ring:8", "synthetic:package:1 core:4 pu:1", "cyclic", nodes=2).best
+    'cyclic'
+    """
+    settings = _settings(
+        strategies=[strategy],
+        effort=effort,
+        seed=seed,
+        threads=threads,
+        nodes=nodes,
+        cores_per_rank=cores_per_rank,
+        ranks_per_node=ranks_per_node,
+        per=per,
+    )
+    return _planned(workload, cluster, {**settings, "compared": False, "keep_best": False}, progress)
+
+
+#: The settings that are whole numbers, and the least value of each.
+_COUNTS = {
+    "seed": 0,
+    "threads": 1,
+    "nodes": 1,
+    "cores_per_rank": 1,
+    "ranks_per_node": 1,
+    "ranks_per_package": 1,
+    "ranks_per_numa": 1,
+    "ranks_per_gpu": 1,
+}
+_NAMES = ("objective", "effort", "nics", "gpus", "launcher")
+
+
+def _settings(
+    *, strategies: Sequence[str] | None, per: str, **given: Any
+) -> dict[str, Any]:
+    """The settings of a plan, checked; those that are not given are None."""
+    names = None if strategies is None else list(strategies)
+    if names is not None:
+        if wrong := [name for name in names if not isinstance(name, str)]:
+            raise InputError(f"strategies: found {wrong[0]!r}, expected names of strategies")
+        if not names:
+            raise InputError("strategies: found none, expected at least one, or None for all")
+    if per not in ("core", "pu"):
+        raise InputError(f"per: found {per!r}, expected `core` or `pu`")
+    settings: dict[str, Any] = {
+        name: count(name, given.get(name), least) for name, least in _COUNTS.items()
+    }
+    for name in _NAMES:
+        value = given.get(name)
+        if value is not None and not isinstance(value, str):
+            raise InputError(f"{name}: found {value!r}, expected a name")
+        settings[name] = value
+    return {**settings, "strategies": names, "per_pu": per == "pu"}
+
+
+def _planned(
+    workload: WorkloadLike,
+    cluster: ClusterLike,
+    settings: dict[str, Any],
+    progress: Progress | None,
+) -> Plan:
+    check_progress(progress)
+    opened, on = workload_of(workload), cluster_of(cluster, settings["nodes"])
+    return Plan(opened, on, _native.plan(opened._handle, on._handle, settings, progress))
+
+
+def check_progress(progress: object) -> None:
+    """Refuses what cannot be called."""
+    if progress is not None and not callable(progress):
+        raise InputError(f"progress: found {progress!r}, expected a function of a text and a share")
+
+
+def strategies() -> Frame:
+    """The strategies: ``name, summary, source, options`` with defaults, ``usual``: tried without a name."""
+    return frame(_native.strategies())
