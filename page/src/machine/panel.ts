@@ -30,7 +30,8 @@ function summary({ name, nodes, other_nodes, types, rates }: Machine): string {
   const kinds = types.map((type, i) => {
     const nics = type.nics.length > 0 ? `, ${plural(type.nics.length, "NIC")}` : "";
     const gpus = type.gpus.length > 0 ? `, ${plural(type.gpus.length, "GPU")}` : "";
-    const numas = type.packages.flatMap((one) => one.numa).length;
+    // A NUMA node that spans packages is listed in each of them.
+    const numas = new Set(type.packages.flatMap((one) => one.numa).map(({ index }) => index)).size;
     return `${plural(nodes.filter((node) => node.type === i).length, "node")} with ${plural(type.cores, "core")} in ${plural(numas, "NUMA node")}${nics}${gpus}`;
   });
   const others = other_nodes > 0 ? ` ${plural(other_nodes, "other node")} of the cluster ${other_nodes === 1 ? "is" : "are"} not used.` : "";

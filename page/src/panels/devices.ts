@@ -169,6 +169,9 @@ class Devices {
   }
 
   content(): Node[] {
+    if (!this.counted && this.loads.every((load) => [...load.out, ...load.in].every((value) => value === 0))) {
+      return [el("p", {}, "No bytes pass the network devices: all messages stay inside nodes.")];
+    }
     const busiest = this.series.map((i) => {
       const most = this.loads.reduce((best, load) => (load.out[i] + load.in[i] > best.out[i] + best.in[i] ? load : best));
       return `${this.names[i] ?? "predicted"}: ${this.device(most)} (${bytes(most.out[i])} out, ${bytes(most.in[i])} in)`;

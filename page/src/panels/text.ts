@@ -2,6 +2,7 @@
 
 import type { Fact, Finding, Report, StrategyRow, Table } from "../data.ts";
 import { el } from "../dom.ts";
+import { disclosed } from "../figures/figure.ts";
 import { snippet } from "../figures/snippet.ts";
 import { table, type Column } from "../figures/table.ts";
 import { plain } from "../words/format.ts";
@@ -43,24 +44,36 @@ export function findings({ findings }: Report): Section | null {
   if (findings.length === 0) return null;
   const order = Object.keys(SEVERITIES);
   const sorted = [...findings].sort((a, b) => order.indexOf(a.severity) - order.indexOf(b.severity));
-  const items = sorted.map((finding) => {
-    const [sign, word] = SEVERITIES[finding.severity];
-    return el(
-      "li",
-      { class: `finding ${finding.severity}` },
-      el(
-        "p",
-        { class: "finding-head" },
-        el("span", { class: "severity" }, el("span", { "aria-hidden": "true" }, `${sign} `), word),
-        el("code", {}, finding.code),
-        el("span", { class: "addressee" }, `for the ${finding.addressee}`),
-      ),
-      el("p", {}, finding.text),
-      finding.remedy ? el("p", { class: "remedy" }, finding.remedy) : null,
-      finding.snippet ? snippet(finding.snippet, `remedy for ${finding.code}`) : null,
-    );
+  const codes = [...new Set(sorted.map(({ code }) => code))];
+  const items = codes.flatMap((code) => {
+    const same = sorted.filter((finding) => finding.code === code);
+    const shown = same.slice(0, SAME).map(findingItem);
+    if (same.length <= SAME) return shown;
+    const rest = () => el("ul", { class: "findings" }, ...same.slice(SAME).map(findingItem));
+    return [...shown, el("li", {}, disclosed(`${same.length - SAME} more of ${code}`, rest))];
   });
   return { id: "findings", title: "Findings", content: [el("ul", { class: "findings" }, ...items)] };
+}
+
+/** Findings with the same code that are shown at once. */
+const SAME = 6;
+
+function findingItem(finding: Finding): HTMLElement {
+  const [sign, word] = SEVERITIES[finding.severity];
+  return el(
+    "li",
+    { class: `finding ${finding.severity}` },
+    el(
+      "p",
+      { class: "finding-head" },
+      el("span", { class: "severity" }, el("span", { "aria-hidden": "true" }, `${sign} `), word),
+      el("code", {}, finding.code),
+      el("span", { class: "addressee" }, `for the ${finding.addressee}`),
+    ),
+    el("p", {}, finding.text),
+    finding.remedy ? el("p", { class: "remedy" }, finding.remedy) : null,
+    finding.snippet ? snippet(finding.snippet, `remedy for ${finding.code}`) : null,
+  );
 }
 
 export function missing({ missing }: Report): Section | null {

@@ -1,7 +1,7 @@
 // The verdict: does it pay?
 
 import type { Opened } from "../read/open.ts";
-import type { StrategyRow, Verdict } from "../data.ts";
+import type { Report, StrategyRow, Verdict } from "../data.ts";
 import { el } from "../dom.ts";
 import { bytes, seconds, share } from "../words/format.ts";
 import { lacks } from "./section.ts";
@@ -9,17 +9,32 @@ import { lacks } from "./section.ts";
 const OUTCOMES: Record<Verdict["outcome"], string> = {
   gain: "It pays",
   "no-gain": "Keep the default",
-  unknown: "Not known",
+  unknown: "Cannot be told",
   fault: "Something is wrong",
 };
 
+/** Kinds of report in which an outcome has another name. */
+const OTHER: Partial<Record<Report["kind"], Partial<Record<Verdict["outcome"], string>>>> = {
+  placement: { fault: "Worse than the default" },
+  counters: { gain: "As predicted" },
+  pair: { gain: "It pays to share", "no-gain": "Sharing gains nothing" },
+};
+
+/** Kinds that answer another question than whether something pays. */
+const NEUTRAL: Report["kind"][] = ["simulation", "timeline", "reproduction", "proof"];
+
+function outcomeWord({ kind, verdict }: Report): string | null {
+  return NEUTRAL.includes(kind) ? null : (OTHER[kind]?.[verdict.outcome] ?? OUTCOMES[verdict.outcome]);
+}
+
 export function verdict({ report }: Opened): HTMLElement {
   const { text, outcome, details } = report.verdict;
+  const word = outcomeWord(report);
   const numbers = keyNumbers(report.strategies?.rows ?? []);
   return el(
     "section",
-    { id: "verdict", class: `verdict ${outcome}`, "aria-labelledby": "verdict-title" },
-    el("p", { class: "outcome" }, OUTCOMES[outcome]),
+    { id: "verdict", class: `verdict ${word ? outcome : ""}`, "aria-labelledby": "verdict-title" },
+    word && el("p", { class: "outcome" }, word),
     el("h2", { id: "verdict-title" }, text),
     details.length > 0 ? el("ul", {}, ...details.map((detail) => el("li", {}, detail))) : null,
     numbers.length > 0 ? el("dl", { class: "key-numbers" }, ...numbers) : null,

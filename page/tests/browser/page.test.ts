@@ -48,6 +48,12 @@ test("what was not measured is said in its place, with what records it", { skip 
   assert.match((await page.locator("#timeline").textContent())!, /times of messages were not recorded.*profile --events/s);
   assert.equal(await page.locator("#timeline figure").count(), 0);
   await page.close();
+  const quiet = halo16();
+  for (const load of quiet.devices!) load.out = load.in = [0, 0];
+  const inside = await browser.open(quiet);
+  assert.match((await inside.page.locator("#devices").textContent())!, /all messages stay inside nodes/);
+  assert.equal(await inside.page.locator("#devices figure").count(), 0);
+  await inside.page.close();
 });
 
 test("numbers under the pointer and the cursor are those of the data", { skip }, async () => {
