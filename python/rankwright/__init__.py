@@ -14,17 +14,17 @@ Names of workloads and clusters are those of the command line. Times are seconds
 Long work runs with the interpreter's lock released; Ctrl-C ends it.
 """
 
+from ._clusters import Cluster
 from ._errors import Error, InfeasibleError, InputError
 from ._frames import use_frames
-from ._clusters import Cluster
-from ._profiles import Profile, trace
-from ._profiles import open_profile as open
-from ._workloads import Workload
 from ._native import VERSION as __version__
 from ._pairing import Pairing, pair
 from ._plans import Placement, Plan, map_, place, strategies
 from ._predictions import Simulation, estimate, simulate
+from ._profiles import Profile, trace
+from ._profiles import open_profile as open
 from ._sweeps import Sweep, sweep
+from ._workloads import Workload
 
 __all__ = [
     "Cluster",

@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 
 from . import _native
-from ._errors import InputError
-from ._frames import Frame, arrays_of, frame
 from ._arguments import count, read_text
 from ._clusters import ClusterLike, cluster_of
+from ._errors import InputError
+from ._frames import Frame, arrays_of, frame
+from ._plans import Progress, check_progress
 from ._profiles import Profile
 from ._workloads import Workload, WorkloadLike, workload_of
-from ._plans import Progress, check_progress
 
 
 class Pairing:

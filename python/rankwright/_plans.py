@@ -8,10 +8,10 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias, cast
 
 from . import _native
+from ._arguments import count, read_text, write_whole
+from ._clusters import Cluster, ClusterLike, cluster_of
 from ._errors import Error, InputError
 from ._frames import Frame, columns_of_rows, frame
-from ._arguments import count, write_whole, read_text
-from ._clusters import Cluster, ClusterLike, cluster_of
 from ._workloads import Workload, WorkloadLike, workload_of
 
 #: Gets what is being done and the share of it that is done, from 0 to 1; ends the work if it returns False.

@@ -7,12 +7,12 @@ import os
 from typing import Any, TypeAlias
 
 from . import _native
-from ._errors import InputError
-from ._frames import Frame, columns_of_rows, frame
 from ._arguments import count
 from ._clusters import Cluster, ClusterLike, cluster_of
-from ._workloads import Workload, WorkloadLike, workload_of
+from ._errors import InputError
+from ._frames import Frame, columns_of_rows, frame
 from ._plans import Placement, Plan, Progress, check_progress, map_
+from ._workloads import Workload, WorkloadLike, workload_of
 
 #: A plan, a placement, the path of a ``placement.json``.
 PlacementLike: TypeAlias = "Plan | Placement | str | os.PathLike[str]"

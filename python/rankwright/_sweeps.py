@@ -7,13 +7,13 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import BrokenExecutor, Future
 from typing import Any, Protocol
 
+from ._clusters import Cluster
 from ._errors import Error, InfeasibleError, InputError
 from ._frames import Frame, columns_of_rows, frame
-from ._clusters import Cluster
-from ._profiles import Profile
-from ._workloads import Workload
 from ._plans import Plan, check_progress, place
 from ._predictions import Simulation
+from ._profiles import Profile
+from ._workloads import Workload
 
 
 class Executor(Protocol):
