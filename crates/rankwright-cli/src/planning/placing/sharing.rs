@@ -123,7 +123,7 @@ impl Mode {
         let shared: BTreeSet<usize> =
             jobs.values().filter(|jobs| jobs.len() > 1).flatten().copied().collect();
         let count = placement.jobs().len();
-        let has_partner = |job: usize| most > 1 && (job % most > 0 || job + 1 < count);
+        let has_partner = |job: usize| most > 1 && (!job.is_multiple_of(most) || job + 1 < count);
         match (0..count).find(|job| has_partner(*job) && !shared.contains(job)) {
             None => Ok(()),
             Some(job) => wrong(format!(
