@@ -1,9 +1,9 @@
 //! `rankwright._native`: what the Python package `rankwright` has the library do.
 //!
-//! Functions take and give plain values: texts in the JSON forms of `docs/src/formats.md`, and [`Table`]s of
+//! Functions take and give plain values: texts in the JSON forms of `docs/src/formats.md`, and tables (`table.rs`) of
 //! columns. The package in `python/rankwright` makes the interface for people of them; its
 //! `_native.pyi` has the types. All work runs in a thread of its own with the interpreter's lock released
-//! ([`running`]).
+//! (`running.rs`).
 
 mod cluster;
 mod failure;
