@@ -70,6 +70,8 @@ pub enum Verdict {
     SameOrdering,
     /// Different; or the paper's statement does not hold.
     NotReproduced,
+    /// Ours was fitted to the paper's number, so agreement proves nothing.
+    Calibrated,
     /// The paper prints no number.
     NotPrinted,
 }
@@ -80,6 +82,7 @@ impl fmt::Display for Verdict {
             Self::Reproduced => "reproduced",
             Self::SameOrdering => "same ordering",
             Self::NotReproduced => "not reproduced",
+            Self::Calibrated => "calibrated",
             Self::NotPrinted => "not printed",
         })
     }

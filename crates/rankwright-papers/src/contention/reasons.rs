@@ -19,7 +19,7 @@ const SEEDS_DIFFER: &str = "both are parts of the few percent of Cyclic's waitin
 /// The row with its reason; `workload` is named without its paper.
 pub(super) fn explained(row: Row, workload: &str, results: &Results) -> Row {
     match row.verdict {
-        Verdict::Reproduced | Verdict::NotPrinted => row,
+        Verdict::Reproduced | Verdict::Calibrated | Verdict::NotPrinted => row,
         Verdict::SameOrdering | Verdict::NotReproduced => {
             let why = reason(&row, workload, results);
             row.because(why)

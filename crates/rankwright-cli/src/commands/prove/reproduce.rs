@@ -313,8 +313,10 @@ fn reasons(rows: &[Row]) -> String {
 fn summary(rows: &[Row]) -> String {
     let compared: Vec<&Row> =
         rows.iter().filter(|row| row.verdict != Verdict::NotPrinted).collect();
+    let calibrated = compared.iter().filter(|row| row.verdict == Verdict::Calibrated).count();
     let counts = |reading: Reading| {
-        let of_reading: Vec<&&Row> = compared.iter().filter(|row| row.reading == reading).collect();
+        let counts = |row: &&&Row| row.reading == reading && row.verdict != Verdict::Calibrated;
+        let of_reading: Vec<&&Row> = compared.iter().filter(counts).collect();
         let count = |verdict: Verdict| {
             let count = of_reading.iter().filter(|row| row.verdict == verdict).count();
             format!("{count} {verdict}")
@@ -327,10 +329,14 @@ fn summary(rows: &[Row]) -> String {
         (0, _) => String::new(),
         (total, printed) => format!("By the rules exactly as printed, of {total}: {printed}.\n"),
     };
+    let calibrated = match calibrated {
+        0 => String::new(),
+        count => format!(" {count} more are calibrated: ours was fitted to them."),
+    };
     let others = rows.len() - compared.len();
     format!(
-        "Of {total} numbers and statements of the paper: {ours}. `--all` shows {others} numbers that \
-         the paper does not print.\n{printed}"
+        "Of {total} numbers and statements of the paper: {ours}.{calibrated} `--all` shows {others} numbers \
+         that the paper does not print.\n{printed}"
     )
 }
 
