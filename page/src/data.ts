@@ -44,7 +44,7 @@ export type Kind =
 export interface Verdict {
   /** The first line of the command, such as "Expected run time 21.3 s instead of 24.5 s ...". */
   text: string;
-  outcome: "gain" | "no-gain" | "unknown" | "fault";
+  outcome: "gain" | "less-waiting" | "less-traffic" | "no-gain" | "unknown" | "fault";
   /** Each a sentence: the most that any placement can gain, why the winner won, what the error is. */
   details: string[];
 }

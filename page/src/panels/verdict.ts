@@ -8,6 +8,8 @@ import { lacks } from "./section.ts";
 
 const OUTCOMES: Record<Verdict["outcome"], string> = {
   gain: "It pays",
+  "less-waiting": "Less waiting, the same run time",
+  "less-traffic": "Less traffic, run time unknown",
   "no-gain": "Keep the default",
   unknown: "Cannot be told",
   fault: "Something is wrong",

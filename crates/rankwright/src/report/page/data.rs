@@ -93,6 +93,10 @@ pub struct Verdict {
 pub enum Outcome {
     /// Something is gained.
     Gain,
+    /// Messages wait less, but the run is as long.
+    LessWaiting,
+    /// Fewer bytes pass between nodes; the run time is not known.
+    LessTraffic,
     /// Nothing is gained.
     NoGain,
     /// It cannot be told.

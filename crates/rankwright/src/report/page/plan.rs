@@ -136,9 +136,9 @@ fn verdict(comparison: &Comparison) -> Verdict {
         Some(answer) => Verdict {
             text: answer.text.clone(),
             outcome: match answer.verdict {
-                AnswerVerdict::ShorterRun
-                | AnswerVerdict::LessTraffic
-                | AnswerVerdict::LessWaiting => Outcome::Gain,
+                AnswerVerdict::ShorterRun => Outcome::Gain,
+                AnswerVerdict::LessWaiting => Outcome::LessWaiting,
+                AnswerVerdict::LessTraffic => Outcome::LessTraffic,
                 AnswerVerdict::NoGain => Outcome::NoGain,
                 AnswerVerdict::NotProven | AnswerVerdict::Unknown => Outcome::Unknown,
             },
