@@ -25,8 +25,11 @@ def interval(values, draws=DRAWS):
 def ratio_interval(values, others, draws=DRAWS):
     """The 95 % bootstrap interval of the ratio of two medians."""
     numbers = random.Random(2)
-    pick = lambda of: statistics.median(numbers.choices(of, k=len(of)))  # noqa: E731
-    ratios = sorted(pick(values) / pick(others) for _ in range(draws))
+
+    def drawn(times):
+        return statistics.median(numbers.choices(times, k=len(times)))
+
+    ratios = sorted(drawn(values) / drawn(others) for _ in range(draws))
     return ratios[int(0.025 * draws)], ratios[int(0.975 * draws)]
 
 

@@ -92,7 +92,7 @@ impl ReportOption {
         self.file.is_some()
     }
 
-    /// Refuses a file that is no report, is one of the `others` that the command writes, or cannot be
+    /// Refuses a file that is not a report, is one of the `others` that the command writes, or cannot be
     /// written; before the work.
     pub(crate) fn check(&self, others: &[Option<&Path>]) -> anyhow::Result<()> {
         let Some(path) = &self.file else { return Ok(()) };

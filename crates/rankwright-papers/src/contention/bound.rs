@@ -81,7 +81,7 @@ impl AllToAll {
         (alike && job.sources.len() == ranks).then_some(Self { ranks, rounds, rate, length })
     }
 
-    /// A lower bound for the messages that so many of its ranks, all on one node, send to others, in
+    /// A lower bound for the messages that this many of its ranks, all on one node, send to others, in
     /// seconds.
     fn waiting(&self, on_node: usize, times: Times) -> f64 {
         let Some(peers) = self.ranks.checked_sub(on_node) else { return 0.0 };

@@ -118,7 +118,7 @@ fn built(mpi: &Mpi, folder: &Path) -> Result<std::path::PathBuf, String> {
     }
 }
 
-/// The first line of a program's messages that is no rule of dashes.
+/// The first line of a program's messages, without lines of dashes.
 fn first_line(said: &str, otherwise: &str) -> String {
     let mut lines = said.lines().map(str::trim);
     let line = lines.find(|line| line.contains(char::is_alphanumeric));

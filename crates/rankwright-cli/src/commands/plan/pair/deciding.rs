@@ -5,7 +5,7 @@ use rankwright::pairing::{MemoryLoad, Pairing};
 
 use super::profiles::Predicted;
 
-/// Which resource decides for each job beside the one that it shares nodes with, and for each that stays
+/// The resource that decides for each job beside the one that it shares nodes with, and for each that stays
 /// alone beside the one that costs it most.
 pub(super) fn resources(predicted: &Predicted, pairing: &Pairing, copies: usize) -> Vec<String> {
     let lost = |measured: usize, other: usize| {

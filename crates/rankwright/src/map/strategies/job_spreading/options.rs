@@ -39,7 +39,7 @@ pub(super) const MEDIUM_SOCKETS: OptionEntry = OptionEntry {
 pub(super) const STAY: OptionEntry = OptionEntry {
     name: "stay",
     default: "off",
-    summary: "`off`: each next rank that is no peer of the last ones goes to the node with the most \
+    summary: "`off`: each next rank that is not a peer of the last ones goes to the node with the most \
               free cores; `on`: with medium and small messages it stays on the node used last while \
               that has free cores",
 };

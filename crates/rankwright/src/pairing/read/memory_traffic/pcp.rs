@@ -138,7 +138,7 @@ fn columns<'a>(
     Ok((columns, date))
 }
 
-/// A value, perhaps with a prefix (`0.40G`), or that there is none; `None` if it is no value.
+/// A value, perhaps with a prefix (`0.40G`), or a mark for a missing one; `None` if it is neither.
 fn value(cell: &str) -> Option<Option<f64>> {
     if matches!(cell, "" | "?" | "N/A") {
         return Some(None);

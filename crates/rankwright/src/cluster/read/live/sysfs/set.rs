@@ -26,7 +26,7 @@ impl Set {
         (set.words.len() <= LARGEST_INDEX as usize / 64 + 1).then_some(set)
     }
 
-    /// Reads `0-3,8`; `None` if it is no list.
+    /// Reads `0-3,8`; `None` if it is not a list.
     pub(super) fn of_list(text: &str) -> Option<Self> {
         Some(parse_index_list(text).ok()?.into_iter().collect())
     }
