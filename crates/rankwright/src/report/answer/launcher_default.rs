@@ -23,7 +23,7 @@ impl LauncherDefault {
     /// Beside strategies that the user `named` it is for comparison only.
     ///
     /// # Errors
-    /// If the launcher's default is no strategy.
+    /// If the launcher's default is not a strategy.
     pub fn add(
         strategies: &mut Vec<Strategy>,
         launcher: &'static Launcher,

@@ -99,7 +99,7 @@ pub(super) fn read(text: &str, file: &str) -> Result<MeasuredTraffic, InputError
     })
 }
 
-/// Why there is no traffic.
+/// Why the file has no memory traffic.
 fn nothing(
     samples: &[(usize, Sample<'_>)],
     missing: Option<(usize, &Sample<'_>)>,
@@ -131,7 +131,7 @@ fn bytes_of(unit: &str) -> Option<f64> {
     Some(factor)
 }
 
-/// The elapsed time in seconds. The run time of an event is no help: it is the sum over all controllers.
+/// The elapsed time in seconds. The run time of an event does not tell it: that is the sum over all controllers.
 fn elapsed(samples: &[(usize, Sample<'_>)]) -> Option<f64> {
     let samples = || samples.iter().map(|(_, sample)| sample);
     let interval = samples().filter_map(|sample| sample.time).reduce(f64::max);
