@@ -122,12 +122,18 @@ impl Paper {
         }
     }
 
-    /// The name and the text of a CSV file from which a figure of the paper can be drawn.
-    #[must_use]
-    pub fn figure_data(self) -> Option<(&'static str, &'static str)> {
+    /// The names and texts of files with figures of the paper: ours as SVG, or numbers as CSV from which
+    /// they can be drawn.
+    ///
+    /// # Errors
+    /// If the built-in cluster of the paper does not exist.
+    pub fn figures(self) -> anyhow::Result<Vec<(String, String)>> {
         match self {
-            Self::Contention2013 => Some(("figure-7.csv", contention::FIGURE_7.text)),
-            _ => None,
+            Self::Contention2013 => {
+                Ok(vec![("figure-7.csv".to_owned(), contention::FIGURE_7.text.to_owned())])
+            }
+            Self::MixedWorkloads2009 => mixed_workloads::figures(),
+            _ => Ok(Vec::new()),
         }
     }
 }

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use rankwright::cluster::Cluster;
 use rankwright::pairing::{PredictOptions, predict};
 use rankwright::sim::replay::Program;
-use rankwright::traffic;
+use rankwright::traffic::{self, Job};
 use rankwright::units::Seconds;
 
 use super::{NAMES, TABLE_2, agreement, replayer, table_2};
@@ -31,16 +31,17 @@ pub(super) fn rows(cluster: &Cluster) -> anyhow::Result<Vec<Row>> {
 /// Both times of a benchmark.
 pub(super) fn of_benchmark(cluster: &Cluster, name: &str) -> anyhow::Result<Vec<Row>> {
     let mut rows = Vec::new();
-    for (_, times) in NAMES.iter().zip(table_2()?).filter(|(other, _)| **other == name) {
-        let (full, half) = simulated(cluster, name, times.full)?;
+    for (_, printed) in NAMES.iter().zip(table_2()?).filter(|(other, _)| **other == name) {
+        let computing = computing(cluster, name, printed.full)?;
+        let (full, half) = times(cluster, name, computing)?;
         let row = |mode: &str, what: &str, ours: f64| {
             Row::new("Table II", format!("{name}, {mode} ({what})"), ours, "s")
         };
-        let calibrated = row("Exclusive-Full", "calibrated", full).beside(times.full);
+        let calibrated = row("Exclusive-Full", "calibrated", full).beside(printed.full);
         rows.push(calibrated.with_verdict(Verdict::Calibrated).because(CALIBRATED));
-        let predicted = row("Exclusive-Half", "our prediction", half).beside(times.half);
+        let predicted = row("Exclusive-Half", "our prediction", half).beside(printed.half);
         let percent = |half: f64, full: f64| 100.0 * half / full;
-        let agreement = agreement(percent(half, full), percent(times.half, times.full));
+        let agreement = agreement(percent(half, full), percent(printed.half, printed.full));
         rows.push(match agreement {
             Verdict::Reproduced => predicted.with_verdict(agreement),
             _ => predicted.with_verdict(agreement).because(ONLY_BYTES),
@@ -49,23 +50,40 @@ pub(super) fn of_benchmark(cluster: &Cluster, name: &str) -> anyhow::Result<Vec<
     Ok(rows)
 }
 
-/// The run times on whole nodes and on half of the cores, in seconds.
-fn simulated(cluster: &Cluster, name: &str, printed: f64) -> anyhow::Result<(f64, f64)> {
+/// The traffic of a benchmark, class C, 64 processes, and the number of its messages.
+fn traffic(name: &str) -> anyhow::Result<(Job, u64)> {
     let job = traffic::open(&format!("nas:{}.C.64", name.to_lowercase()))?.jobs.remove(0);
-    let messages: u64 = job.sources.iter().map(|it| it.rounds * it.sends.len() as u64).sum();
-    let part = (MOST_MESSAGES as f64 / messages as f64).min(1.0);
-    let times = |computing: f64| -> anyhow::Result<(f64, f64)> {
-        let program = Program::of_clocks(&job, Seconds(computing), MOST_MESSAGES, 1);
-        let options = PredictOptions::default();
-        let mut observer = |_: &_| ControlFlow::Continue(());
-        let jobs = replayer([program])?;
-        let found = predict(cluster, &jobs, &[name.to_owned()], &options, &mut observer)?;
-        let alone = found.alone[0];
-        Ok((alone.full.0 / part, alone.half.0 / part))
-    };
+    let messages = job.sources.iter().map(|it| it.rounds * it.sends.len() as u64).sum();
+    Ok((job, messages))
+}
+
+/// The first seconds of a benchmark as a program. Computing is what the printed time leaves.
+pub(super) fn program(cluster: &Cluster, name: &str, seconds: f64) -> anyhow::Result<Program> {
+    let (job, messages) = traffic(name)?;
+    let position = NAMES.iter().position(|other| *other == name).unwrap_or_default();
+    let printed = table_2()?[position].full;
+    let most = (messages as f64 * seconds / printed).ceil() as u64;
+    Ok(Program::of_clocks(&job, Seconds(computing(cluster, name, printed)?), most, 1))
+}
+
+/// How long a benchmark computes, so that it takes as long on whole nodes as printed.
+fn computing(cluster: &Cluster, name: &str, printed: f64) -> anyhow::Result<f64> {
     // Communication depends little on how long ranks compute between.
-    let (first, _) = times(printed)?;
-    times(2.0 * printed - first)
+    let (first, _) = times(cluster, name, printed)?;
+    Ok(2.0 * printed - first)
+}
+
+/// The run times on whole nodes and on half of the cores, in seconds, of a benchmark that computes this long.
+fn times(cluster: &Cluster, name: &str, computing: f64) -> anyhow::Result<(f64, f64)> {
+    let (job, messages) = traffic(name)?;
+    let part = (MOST_MESSAGES as f64 / messages as f64).min(1.0);
+    let program = Program::of_clocks(&job, Seconds(computing), MOST_MESSAGES, 1);
+    let options = PredictOptions::default();
+    let mut observer = |_: &_| ControlFlow::Continue(());
+    let jobs = replayer([program])?;
+    let found = predict(cluster, &jobs, &[name.to_owned()], &options, &mut observer)?;
+    let alone = found.alone[0];
+    Ok((alone.full.0 / part, alone.half.0 / part))
 }
 
 /// Where the paper's own numbers disagree: "Half / Full" as printed, and from its times.

@@ -90,7 +90,7 @@ pub(super) fn simulated(cluster: &Cluster, sleep: f64) -> anyhow::Result<ModeTim
 }
 
 /// The microbenchmark: who has received all waits for the next round.
-fn program(sleep: f64, seed: u64) -> anyhow::Result<Program> {
+pub(super) fn program(sleep: f64, seed: u64) -> anyhow::Result<Program> {
     let source = |rank: u32| Source {
         rank: Rank(rank),
         rate: PerSecond(1.0),

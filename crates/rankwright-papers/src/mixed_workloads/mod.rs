@@ -6,6 +6,7 @@
 //! own table.
 
 mod benchmarks;
+mod figures;
 mod microbenchmark;
 mod pairs;
 
@@ -36,6 +37,11 @@ pub(crate) fn rows() -> anyhow::Result<Vec<Row>> {
     rows.extend(benchmarks::rows(&cluster)?);
     rows.extend(pairs::rows()?);
     Ok(rows)
+}
+
+/// Figures 4 and 5: names and texts of files.
+pub(crate) fn figures() -> anyhow::Result<Vec<(String, String)>> {
+    figures::files(&built_in::cluster(CLUSTER)?)
 }
 
 /// The numbers that had to be chosen.

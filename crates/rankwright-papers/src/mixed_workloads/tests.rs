@@ -62,3 +62,14 @@ fn bandwidth_explains_what_ft_gains_and_not_what_cg_does() {
     assert_eq!(verdicts("FT"), [Verdict::Calibrated, Verdict::SameOrdering]);
     assert_eq!(verdicts("CG"), [Verdict::Calibrated, Verdict::NotReproduced]);
 }
+
+#[test]
+fn figures_have_a_row_for_each_process_of_the_first_node() {
+    let figures = figures().unwrap();
+    assert_eq!(figures.len(), 6);
+    for (file, text) in figures {
+        let rows = text.matches(">rank ").count();
+        assert_eq!(rows, 16, "{file}");
+        assert!(text.contains("class=\"send4\"") && text.ends_with("</svg>\n"), "{file}");
+    }
+}

@@ -11,11 +11,13 @@ use super::clocks::Clocks;
 use super::occupation::Transfer;
 use crate::files::InputError;
 use crate::ids::Rank;
+use crate::sim::replay::{MessageEnd, ReplayedMessages};
 use crate::traffic::read::events::Call;
 use crate::traffic::read::events::matching::Matching;
 use crate::traffic::read::events::steps::{Channel, CurrentCall, Exchange, Step, Steps};
 use crate::traffic::read::events::store::Recording;
 use crate::traffic::read::transport::Passage;
+use crate::units::Seconds;
 
 /// All messages of a run between its ranks. Times count from when MPI started on the first rank.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -80,6 +82,27 @@ impl Messages {
         messages.sends.sort_by(|a, b| a.time.total_cmp(&b.time));
         messages.receives.sort_by(|a, b| a.time.total_cmp(&b.time));
         Ok(Some(messages))
+    }
+}
+
+impl Messages {
+    /// The messages of a replay of `ranks` ranks in all, which ended at `span`; ranks are
+    /// [global](crate::ids::GlobalRank).
+    #[must_use]
+    pub fn of_replay(ranks: u32, span: Seconds, replayed: &ReplayedMessages) -> Self {
+        let in_order = |ends: &[MessageEnd]| {
+            let transfer = |end: &MessageEnd| Transfer {
+                time: end.time.0,
+                bytes: end.bytes.0,
+                process: end.rank.0,
+                peer: end.peer.0,
+            };
+            let mut transfers: Vec<Transfer> = ends.iter().map(transfer).collect();
+            transfers.sort_by(|a, b| a.time.total_cmp(&b.time));
+            transfers
+        };
+        let (sends, receives) = (in_order(&replayed.sends), in_order(&replayed.receives));
+        Self { ranks, span: span.0, sends, receives, ..Self::default() }
     }
 }
 

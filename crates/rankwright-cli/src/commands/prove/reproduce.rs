@@ -39,7 +39,7 @@ pub(crate) struct Reproduce {
     /// Also show quantities for which the paper prints no number
     #[arg(long)]
     all: bool,
-    /// Also write all numbers as CSV files to this folder
+    /// Also write all numbers as CSV files, and figures as SVG files, to this folder
     #[arg(long, value_name = "FOLDER")]
     data: Option<PathBuf>,
     #[command(flatten)]
@@ -170,7 +170,7 @@ impl Reproduce {
             let text = output::csv(&["what", "ours", "unit", "from"], &cells.collect::<Vec<_>>());
             write_atomically(&folder.join("assumptions.csv"), text.as_bytes())?;
         }
-        if let Some((name, text)) = self.paper.figure_data() {
+        for (name, text) in self.paper.figures()? {
             write_atomically(&folder.join(name), text.as_bytes())?;
         }
         Ok(())

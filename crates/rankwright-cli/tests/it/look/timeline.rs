@@ -95,8 +95,36 @@ fn a_trace_for_perfetto_is_valid() {
             other => panic!("an event of phase {other}"),
         }
     }
-    assert_eq!((tracks.len(), counters.len()), (4, 8), "a track a rank, two counters a device");
+    assert_eq!((tracks.len(), counters.len()), (4, 16), "a track a rank, four counters a device");
     assert!(["node3", "rank 2"].iter().all(|name| names.iter().any(|other| other == name)));
+}
+
+/// A prediction of the same run: the same bytes, at other times where ranks are on fewer nodes.
+#[test]
+fn a_replay_has_a_time_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let placed = |strategy: &str| {
+        let path = folder.path().join(format!("{strategy}.json")).display().to_string();
+        let arguments = ["map", RUN, CLUSTER[0], CLUSTER[1], "--strategy", strategy, "-o", &path];
+        let output = rankwright(&arguments).output().expect("the program starts");
+        assert!(output.status.success(), "{}", transcript(&arguments, &output));
+        path
+    };
+    let replayed = |placement: &str| -> Value {
+        let more = ["--placement", placement, "--times", "replay", "--format", "json"];
+        serde_json::from_str(&show(&more)).expect("JSON")
+    };
+    let spread = replayed(&placed("cyclic"));
+    let recorded: Value = serde_json::from_str(&show(&["--format", "json"])).expect("JSON");
+    assert_eq!(spread["bytes"], recorded["bytes"]);
+    assert_eq!((&spread["times_from"], &spread["ranks"]), (&"replay".into(), &4.into()));
+    assert!(spread["counted"].as_array().is_some_and(Vec::is_empty), "{}", spread["counted"]);
+    let span = |report: &Value| report["span_s"].as_f64().expect("seconds");
+    assert!((span(&spread) / span(&recorded) - 1.0).abs() < 0.1, "{spread} {recorded}");
+
+    let arguments = ["timeline", "show", RUN, "--times", "replay"];
+    let output = rankwright(&arguments).output().expect("the program starts");
+    insta::assert_snapshot!("timeline_replay_without_placement", transcript(&arguments, &output));
 }
 
 #[test]

@@ -7,8 +7,10 @@ mod words;
 
 use serde::Serialize;
 
+use crate::cluster::Cluster;
+use crate::ids::{NodeId, Rank};
 use crate::timeline::{
-    Bins, Counted, Device, Efficiency, Measures, Steadiness, Timeline, measures_of_counters,
+    Bins, Counted, Device, Efficiency, Measures, Sites, Steadiness, Timeline, measures_of_counters,
 };
 use crate::traffic::read::counter_series::NodeSeries;
 use crate::units::Seconds;
@@ -26,6 +28,8 @@ pub enum TimesFrom {
     Transport,
     /// The counters of network devices.
     Device,
+    /// A replay of the calls under a placement.
+    Replay,
 }
 
 /// Where the bandwidths of devices come from.
@@ -199,6 +203,19 @@ impl TimelineReport {
                 .map(|d| d.site.curve.bandwidth().0)
                 .fold(0.0, f64::max),
         }
+    }
+
+    /// Only the devices and the ranks of one node. What was said in words and shares is still about all.
+    #[must_use]
+    pub fn of_node(mut self, sites: &Sites, cluster: &Cluster, node: NodeId) -> Self {
+        let name = &cluster.node(node).name;
+        self.devices.retain(|device| device.node == *name);
+        self.counted.retain(|device| device.node == *name);
+        let mut rank = 0..;
+        self.busy_ranks.retain(|_| {
+            rank.next().is_some_and(|rank| sites.node(Rank::from_index(rank)) == node.0)
+        });
+        self
     }
 
     /// A row for each window.

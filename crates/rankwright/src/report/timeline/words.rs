@@ -80,7 +80,7 @@ fn percent(share: f64) -> String {
 fn run(report: &TimelineReport) -> String {
     let what = match report.times_from {
         TimesFrom::Device => "counted out of the nodes".to_owned(),
-        TimesFrom::Mpi | TimesFrom::Transport => {
+        TimesFrom::Mpi | TimesFrom::Transport | TimesFrom::Replay => {
             let messages = usize::try_from(report.measures.messages).unwrap_or(usize::MAX);
             format!("in {} between nodes", counted(messages, "message"))
         }
@@ -128,5 +128,6 @@ fn times(from: TimesFrom) -> &'static str {
         TimesFrom::Mpi => "of MPI calls: when messages are handed to the MPI library",
         TimesFrom::Transport => "of TCP connections: when bytes are handed to the kernel",
         TimesFrom::Device => "of the counters of network devices",
+        TimesFrom::Replay => "of a replay: when messages are handed to the network",
     }
 }

@@ -12,7 +12,9 @@ use super::rank::RankState;
 use super::routes::{Part, Routes, picoseconds};
 use super::script::Acts;
 use super::sharing::{OF_CLASS, Sharing};
-use super::{Discipline, RankTimes, ReplayError, ReplayOptions, Replayed};
+use super::{
+    Discipline, MessageEnd, RankTimes, ReplayError, ReplayOptions, Replayed, ReplayedMessages,
+};
 use crate::cluster::Cluster;
 use crate::files::InputError;
 use crate::ids::{GlobalRank, JobId, Rank};
@@ -117,6 +119,8 @@ pub(super) struct Replay<'a> {
     pub(super) job_of: Vec<JobOfRank>,
     /// Index: [`JobId`].
     pub(super) counts: Vec<JobCount>,
+    /// Where messages are recorded.
+    pub(super) recorded: Option<ReplayedMessages>,
 }
 
 impl<'a> Replay<'a> {
@@ -150,6 +154,7 @@ impl<'a> Replay<'a> {
             runnable: Vec::new(),
             job_of: Vec::new(),
             counts: Vec::new(),
+            recorded: None,
         }
     }
 
@@ -411,6 +416,11 @@ impl<'a> Replay<'a> {
     fn enter(&mut self, number: u32) {
         let message = &mut self.messages[number as usize];
         message.tail = message.tail.saturating_add(self.ends[number as usize].before);
+        if let Some(recorded) = &mut self.recorded {
+            let Ends { sender, receiver, .. } = self.ends[number as usize];
+            let (time, bytes) = (seconds(message.tail), message.bytes);
+            recorded.sends.push(MessageEnd { time, bytes, rank: sender, peer: receiver });
+        }
         if message.parts.iter().all(|part| part.is_over()) {
             let (tail, is_awaited) = (message.tail, message.is_awaited);
             if is_awaited {
@@ -463,12 +473,17 @@ impl<'a> Replay<'a> {
 
     /// A message has passed its last server.
     pub(super) fn arrive(&mut self, number: u32) {
-        let Message { leaves_node, flight, tail, waited, .. } = self.messages[number as usize];
+        let Message { leaves_node, flight, tail, waited, bytes, .. } =
+            self.messages[number as usize];
         let ends = &mut self.ends[number as usize];
         let inside = if leaves_node { 0 } else { flight };
         let time = tail.saturating_add(ends.after).saturating_add(inside);
         ends.stage = Stage::Arrived(time);
-        let Ends { receiver, sent, receive_overhead, receive, .. } = *ends;
+        let Ends { sender, receiver, sent, receive_overhead, receive, .. } = *ends;
+        if let Some(recorded) = &mut self.recorded {
+            let time = seconds(time);
+            recorded.receives.push(MessageEnd { time, bytes, rank: receiver, peer: sender });
+        }
         let job = &mut self.counts[self.job_of[receiver.index()].job.index()];
         job.arrived(time - sent, time);
         job.waiting += u128::from(waited);

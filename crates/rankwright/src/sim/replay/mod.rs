@@ -34,7 +34,7 @@ use super::Progress;
 use super::statistics::Outcome;
 use crate::cluster::Cluster;
 use crate::files::InputError;
-use crate::ids::{JobId, Rank};
+use crate::ids::{GlobalRank, JobId, Rank};
 use crate::placement::Placement;
 use crate::traffic::Job;
 use crate::traffic::expansion::schedule::Group;
@@ -119,6 +119,28 @@ pub struct RankTimes {
     pub waited: Seconds,
     /// When it finished its last step.
     pub end: Seconds,
+}
+
+/// One end of a message of a replay.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct MessageEnd {
+    /// When it is handed to the network, or has arrived.
+    pub time: Seconds,
+    /// Its length.
+    pub bytes: Bytes,
+    /// The rank at this end.
+    pub rank: GlobalRank,
+    /// The rank at the other end.
+    pub peer: GlobalRank,
+}
+
+/// The messages of a replay, in no particular order.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ReplayedMessages {
+    /// At their senders.
+    pub sends: Vec<MessageEnd>,
+    /// At their receivers.
+    pub receives: Vec<MessageEnd>,
 }
 
 /// Runs, one for each job, that are replayed under one placement after the other.
@@ -256,6 +278,32 @@ impl Replayer {
         options: ReplayOptions,
         observer: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
     ) -> Result<Replayed, ReplayError> {
+        Ok(self.run((jobs, measured), (cluster, placement), options, None, observer)?.0)
+    }
+
+    /// As [`Replayer::replay_some`], with all messages that were sent: 64 bytes for each.
+    ///
+    /// # Errors
+    /// As [`Replayer::replay`].
+    pub fn replay_with_messages(
+        &self,
+        jobs: (&[usize], Option<Measured>),
+        (cluster, placement): (&Cluster, &Placement),
+        options: ReplayOptions,
+        observer: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
+    ) -> Result<(Replayed, ReplayedMessages), ReplayError> {
+        let recorded = Some(ReplayedMessages::default());
+        self.run(jobs, (cluster, placement), options, recorded, observer)
+    }
+
+    fn run(
+        &self,
+        (jobs, measured): (&[usize], Option<Measured>),
+        (cluster, placement): (&Cluster, &Placement),
+        options: ReplayOptions,
+        recorded: Option<ReplayedMessages>,
+        observer: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
+    ) -> Result<(Replayed, ReplayedMessages), ReplayError> {
         let placed: Vec<usize> = placement.jobs().iter().map(|job| job.ranks.len()).collect();
         let expected: Vec<usize> = jobs.iter().map(|job| self.scripts[*job].ranks()).collect();
         if placed != expected {
@@ -267,6 +315,7 @@ impl Replayer {
             })
             .collect();
         let mut replay = Replay::new(cluster, placement, options);
+        replay.recorded = recorded;
         for (position, (job, groups)) in jobs.iter().zip(&groups).enumerate() {
             let late = measured.filter(|measured| measured.job == position);
             let begins = late.map_or(Seconds(0.0), |measured| measured.begins);
@@ -277,7 +326,8 @@ impl Replayer {
         }
         let stopped = replay.run(observer)?;
         let names = placement.jobs().iter().map(|job| job.name.as_str());
-        Ok(replay.replayed(stopped, names))
+        let recorded = replay.recorded.take().unwrap_or_default();
+        Ok((replay.replayed(stopped, names), recorded))
     }
 }
 

@@ -6,13 +6,12 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use rankwright::files::{check_writable, replace_atomically};
-use rankwright::report::timeline::perfetto;
-use rankwright::timeline::Bins;
+use rankwright::report::timeline::{CountedRow, perfetto};
+use rankwright::timeline::{Bins, counted};
 
 use super::run::RunOptions;
 use crate::options::refuse_stdout;
 use crate::output::Verbosity;
-use crate::output::exit_code::Infeasible;
 
 /// Options of `rankwright timeline export`.
 #[derive(Debug, Args)]
@@ -30,7 +29,7 @@ pub(crate) struct Export {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum ExportFormat {
     /// JSON of the Trace Event Format, for ui.perfetto.dev and chrome://tracing: a track for each rank,
-    /// counters for each network device
+    /// counters for each network device, computed and as it counted
     Perfetto,
 }
 
@@ -42,17 +41,16 @@ impl Export {
         refuse_stdout(&self.output)?;
         check_writable(&self.output)?;
         let run = self.run.read(verbosity)?;
-        let Some(timeline) = run.timeline(0, verbosity)? else {
-            let text = "a trace of ranks needs `rankwright profile --timeline mpi`; the profile has \
-                        only counters of network devices";
-            return Err(Infeasible(text.to_owned()).into());
-        };
-        let width = (timeline.span / VALUES as f64).max(f64::MIN_POSITIVE);
+        let timeline = run.timeline(0, verbosity)?;
+        let (first_start, counted_span) = run.counted_span();
+        let span = timeline.as_ref().map_or(counted_span, |timeline| timeline.span);
+        let width = (span / VALUES as f64).max(f64::MIN_POSITIVE);
         let bins = Bins::new(0.0, width, VALUES);
+        let counted = CountedRow::of(counted(&run.series, first_start, &bins));
         match self.format {
             ExportFormat::Perfetto => Ok(replace_atomically(&self.output, |temporary| {
                 let mut file = BufWriter::new(File::create(temporary)?);
-                perfetto(&timeline, &bins, &mut file)?;
+                perfetto(timeline.as_ref(), &run.sites, &counted, &bins, &mut file)?;
                 file.flush()
             })?),
         }

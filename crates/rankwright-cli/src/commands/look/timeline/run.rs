@@ -1,12 +1,15 @@
 //! The recorded run of a time line, and the network devices of its ranks.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use anyhow::bail;
 use clap::{Args, ValueEnum};
 use rankwright::cluster::Cluster;
-use rankwright::placement::{PlacementFile, digest};
-use rankwright::report::timeline::BandwidthFrom;
-use rankwright::timeline::{RecordedRun, SendTimes, Sites, Timeline, counted_span};
+use rankwright::placement::{Placement, PlacementFile, digest};
+use rankwright::report::timeline::{BandwidthFrom, TimesFrom};
+use rankwright::sim::replay::{ReplayOptions, Replayer};
+use rankwright::timeline::{Messages, RecordedRun, SendTimes, Sites, Timeline, counted_span};
 use rankwright::traffic::profile::Profile;
 use rankwright::traffic::read::counter_series::{self, NodeSeries};
 use rankwright::traffic::read::profile_file;
@@ -16,6 +19,7 @@ use crate::options::{NodesOption, given, inputs, refuse, site};
 use crate::output::exit_code::{Infeasible, UsageError};
 use crate::output::progress::ProgressLine;
 use crate::output::{self, Verbosity};
+use crate::planning::simulations::Watch;
 
 /// A run, and where its ranks are.
 #[derive(Debug, Args)]
@@ -31,8 +35,9 @@ pub(super) struct RunOptions {
     /// Placement file: the ranks are there, not on the hosts of the run
     #[arg(long, value_name = "FILE")]
     placement: Option<PathBuf>,
-    /// What tells when bytes are sent: mpi (calls, when messages are handed to the library) or transport
-    /// (TCP connections, when bytes are handed to the kernel) [default: transport if it was recorded]
+    /// What tells when bytes are sent: mpi (calls, when messages are handed to the library), transport
+    /// (TCP connections, when bytes are handed to the kernel), or replay (the calls replayed under
+    /// --placement, as a prediction) [default: transport if it was recorded, else mpi]
     #[arg(long, value_enum, value_name = "SOURCE", hide_possible_values = true)]
     times: Option<Times>,
     /// Bandwidth of the one network device that each host has, without a cluster
@@ -44,6 +49,7 @@ pub(super) struct RunOptions {
 enum Times {
     Mpi,
     Transport,
+    Replay,
 }
 
 /// What a time line is made of.
@@ -53,8 +59,17 @@ pub(super) struct Run {
     pub(super) bandwidth_from: BandwidthFrom,
     /// What the network devices counted; empty if that was not recorded.
     pub(super) series: Vec<NodeSeries>,
-    pub(super) times: SendTimes,
+    pub(super) times_from: TimesFrom,
     recorded: Option<RecordedRun>,
+    /// What is replayed instead.
+    replay: Option<Replay>,
+}
+
+/// The calls of the run, to be replayed.
+struct Replay {
+    replayer: Replayer,
+    cluster: Cluster,
+    placement: Placement,
 }
 
 impl RunOptions {
@@ -87,17 +102,39 @@ impl RunOptions {
             Some(_) => Some(RecordedRun::open(Path::new(&self.profile))?),
             None => None,
         };
-        let (sites, bandwidth_from) = match recorded {
+        let times_from = self.times_from(recorded.as_ref())?;
+        let (sites, bandwidth_from, placed) = match recorded {
             Some(_) => self.sites(&profile, verbosity)?,
-            None => (Sites::default(), BandwidthFrom::Counted),
+            None => (Sites::default(), BandwidthFrom::Counted, None),
         };
-        let times = self.times(recorded.as_ref())?;
-        Ok(Run { profile, sites, bandwidth_from, series, times, recorded })
+        let replay = match (times_from, placed) {
+            (TimesFrom::Replay, Some((cluster, placement))) => {
+                // What devices counted belongs to the run as it was.
+                series.clear();
+                let replayer = Replayer::open(&[&self.profile])?;
+                Some(Replay { replayer, cluster, placement })
+            }
+            _ => None,
+        };
+        Ok(Run { profile, sites, bandwidth_from, series, times_from, recorded, replay })
     }
 
-    fn times(&self, recorded: Option<&RecordedRun>) -> anyhow::Result<SendTimes> {
+    fn times_from(&self, recorded: Option<&RecordedRun>) -> anyhow::Result<TimesFrom> {
         let has_transport = recorded.is_some_and(RecordedRun::has_transport);
         match self.times {
+            Some(Times::Replay) if self.placement.is_none() => {
+                let text = "--times replay: expected --placement FILE, the placement to predict";
+                Err(UsageError(text.to_owned()).into())
+            }
+            Some(Times::Replay) if recorded.is_none() => {
+                let text = format!(
+                    "{}: --times replay: calls were not recorded; record the run with `rankwright \
+                     profile --timeline mpi`",
+                    self.profile
+                );
+                Err(Infeasible(text).into())
+            }
+            Some(Times::Replay) => Ok(TimesFrom::Replay),
             Some(Times::Transport) if !has_transport => {
                 let text = format!(
                     "{}: --times transport: nothing between ranks over TCP connections was recorded; \
@@ -107,22 +144,23 @@ impl RunOptions {
                 );
                 Err(Infeasible(text).into())
             }
-            Some(Times::Transport) => Ok(SendTimes::Transport),
-            None if has_transport => Ok(SendTimes::Transport),
-            Some(Times::Mpi) | None => Ok(SendTimes::Mpi),
+            Some(Times::Transport) => Ok(TimesFrom::Transport),
+            None if has_transport => Ok(TimesFrom::Transport),
+            Some(Times::Mpi) | None => Ok(TimesFrom::Mpi),
         }
     }
 
+    /// The devices of the ranks, and the cluster with the placement, if one was given.
     fn sites(
         &self,
         profile: &Profile,
         verbosity: &Verbosity,
-    ) -> anyhow::Result<(Sites, BandwidthFrom)> {
+    ) -> anyhow::Result<(Sites, BandwidthFrom, Option<(Cluster, Placement)>)> {
         let hosts: Vec<String> = profile.ranks.iter().map(|rank| rank.host.clone()).collect();
         if let Some(bandwidth) = self.bandwidth {
             let positive = bandwidth.0 > 0.0;
             refuse(&[(given("--bandwidth", !positive), ": expected more than 0 B/s")])?;
-            return Ok((Sites::recorded(&hosts, bandwidth), BandwidthFrom::Given));
+            return Ok((Sites::recorded(&hosts, bandwidth), BandwidthFrom::Given, None));
         }
         let named = self.on.is_some() || self.nodes.is_given();
         let cluster = match (named, &self.placement) {
@@ -131,8 +169,14 @@ impl RunOptions {
             (false, None) => site::cluster_if_any(None, self.nodes.count()?)?,
         };
         let Some(cluster) = cluster else { return Ok(assumed(&hosts)) };
+        let mut placed = None;
         let sites = match &self.placement {
-            Some(path) => self.placed(&cluster, path, hosts.len(), verbosity)?,
+            Some(path) => {
+                let placement = self.placed(&cluster, path, hosts.len(), verbosity)?;
+                let sites = Sites::placed(&cluster, &placement);
+                placed = Some(placement);
+                sites
+            }
             None => match Sites::recorded_on(&cluster, &hosts) {
                 Ok(sites) => sites,
                 // The user did not name the cluster of the site.
@@ -149,7 +193,7 @@ impl RunOptions {
         };
         let is_measured = sites.devices.iter().all(|device| device.curve.is_measured());
         let from = if is_measured { BandwidthFrom::Curve } else { BandwidthFrom::Device };
-        Ok((sites, from))
+        Ok((sites, from, placed.map(|placement| (cluster, placement))))
     }
 
     fn placed(
@@ -158,16 +202,16 @@ impl RunOptions {
         path: &Path,
         ranks: usize,
         verbosity: &Verbosity,
-    ) -> anyhow::Result<Sites> {
+    ) -> anyhow::Result<Placement> {
         let file = PlacementFile::read(path)?;
         let placement = file.placement(cluster)?;
-        let sites = Sites::placed(cluster, &placement);
-        if file.jobs.len() != 1 || sites.ranks() != ranks {
+        let placed: usize = placement.jobs().iter().map(|job| job.ranks.len()).sum();
+        if file.jobs.len() != 1 || placed != ranks {
             let text = format!(
                 "{}: found {} of {}, expected one job of {} as in {}",
                 path.display(),
                 counted(file.jobs.len(), "job"),
-                counted(sites.ranks(), "rank"),
+                counted(placed, "rank"),
                 counted(ranks, "rank"),
                 self.profile
             );
@@ -177,7 +221,7 @@ impl RunOptions {
             let text = format!("{} was made for another cluster description", path.display());
             output::warn(verbosity, text);
         }
-        Ok(sites)
+        Ok(placement)
     }
 }
 
@@ -193,9 +237,9 @@ fn cut_after_program(series: &mut [NodeSeries], profile: &Profile) {
 }
 
 /// Without a cluster: the hosts of the run, with the rate of an unknown device.
-fn assumed(hosts: &[String]) -> (Sites, BandwidthFrom) {
+fn assumed(hosts: &[String]) -> (Sites, BandwidthFrom, Option<(Cluster, Placement)>) {
     let bandwidth = rankwright::cluster::Rates::default().unknown_nic_bandwidth();
-    (Sites::recorded(hosts, bandwidth), BandwidthFrom::Assumed)
+    (Sites::recorded(hosts, bandwidth), BandwidthFrom::Assumed, None)
 }
 
 impl Run {
@@ -206,17 +250,47 @@ impl Run {
         verbosity: &Verbosity,
     ) -> anyhow::Result<Option<Timeline>> {
         let Some(recorded) = &self.recorded else { return Ok(None) };
+        if let Some(replay) = &self.replay {
+            return self.replayed(replay, verbosity).map(Some);
+        }
+        let times = match self.times_from {
+            TimesFrom::Transport => SendTimes::Transport,
+            _ => SendTimes::Mpi,
+        };
         let line = ProgressLine::new(verbosity, "reading the calls of the run");
-        let timeline = recorded.timeline(&self.sites, self.times, windows)?;
+        let timeline = recorded.timeline(&self.sites, times, windows)?;
         drop(line);
-        for (what, count) in &timeline.left_out {
+        self.warn(&timeline.left_out, verbosity);
+        Ok(Some(timeline))
+    }
+
+    fn replayed(&self, replay: &Replay, verbosity: &Verbosity) -> anyhow::Result<Timeline> {
+        let Replay { replayer, cluster, placement } = replay;
+        let watch = Watch::new(verbosity, 1);
+        let (replayed, messages) = replayer.replay_with_messages(
+            (&[0], None),
+            (cluster, placement),
+            ReplayOptions::default(),
+            &mut |progress| watch.observe(0, progress),
+        )?;
+        drop(watch);
+        if replayed.outcome.stopped.is_some() {
+            bail!("interrupted: nothing was written");
+        }
+        self.warn(&replayed.left_out, verbosity);
+        let span = replayed.outcome.jobs[0].finish;
+        let messages = Messages::of_replay(replayed.ranks.len() as u32, span, &messages);
+        Ok(Timeline::new(messages, None, &self.sites))
+    }
+
+    fn warn(&self, left_out: &BTreeMap<&'static str, u64>, verbosity: &Verbosity) {
+        for (what, count) in left_out {
             output::warn(verbosity, format!("left out: {count} {what}"));
         }
         let library = self.profile.library();
         if let (Some(why), false) = (library.estimated(), self.profile.collectives.is_empty()) {
             output::warn(verbosity, format_args!("collectives are estimated: {why}"));
         }
-        Ok(Some(timeline))
     }
 
     /// When the first rank started, in nanoseconds since 1970, and how long the run took by its counters.

@@ -4,10 +4,10 @@ use clap::Args;
 use rankwright::ids::Rank;
 use rankwright::report::page::Report;
 use rankwright::report::timeline::{
-    CountedRow, TimelineReport, TimesFrom, bins_of, bins_to_last_send, timeline_picture,
+    CountedRow, TimelineReport, bins_of, bins_to_last_send, timeline_picture,
 };
 use rankwright::report::to_json;
-use rankwright::timeline::{SendTimes, counted};
+use rankwright::timeline::counted;
 use rankwright::units::Seconds;
 
 use super::run::{Run, RunOptions};
@@ -80,11 +80,7 @@ impl Show {
         let bin = self.bin(span, bins)?;
         let mut report = match &timeline {
             Some(timeline) => {
-                let times = match run.times {
-                    SendTimes::Mpi => TimesFrom::Mpi,
-                    SendTimes::Transport => TimesFrom::Transport,
-                };
-                TimelineReport::new(timeline, bin, times, run.bandwidth_from)
+                TimelineReport::new(timeline, bin, run.times_from, run.bandwidth_from)
             }
             None => {
                 let ranks = run.profile.ranks.len();
