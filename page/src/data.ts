@@ -176,7 +176,7 @@ export interface DeviceLoad {
 /** When the network is used. The fields are those of `timeline show --format json`. */
 export interface Timeline {
   answer: string;
-  times_from: "mpi" | "transport" | "device" | "simulation";
+  times_from: "mpi" | "transport" | "device" | "replay";
   span_s: number;
   bin_s: number;
   used: number;

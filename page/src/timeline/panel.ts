@@ -13,7 +13,7 @@ const SOURCES: Record<Timeline["times_from"], string> = {
   mpi: "from calls of MPI",
   transport: "from what went over connections",
   device: "from counters of the devices",
-  simulation: "from the simulation",
+  replay: "as a replay of the calls predicts them",
 };
 
 export function timeline({ report, busy }: Opened): Section | null {

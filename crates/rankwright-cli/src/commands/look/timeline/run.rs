@@ -65,6 +65,14 @@ pub(super) struct Run {
     replay: Option<Replay>,
 }
 
+/// Where the ranks are.
+#[derive(Default)]
+struct Place {
+    sites: Sites,
+    /// `None`: on the hosts of the run.
+    placed: Option<(Cluster, Placement)>,
+}
+
 /// The calls of the run, to be replayed.
 struct Replay {
     replayer: Replayer,
@@ -103,9 +111,9 @@ impl RunOptions {
             None => None,
         };
         let times_from = self.times_from(recorded.as_ref())?;
-        let (sites, bandwidth_from, placed) = match recorded {
-            Some(_) => self.sites(&profile, verbosity)?,
-            None => (Sites::default(), BandwidthFrom::Counted, None),
+        let (Place { sites, placed }, bandwidth_from) = match recorded {
+            Some(_) => self.place(&profile, verbosity)?,
+            None => (Place::default(), BandwidthFrom::Counted),
         };
         let replay = match (times_from, placed) {
             (TimesFrom::Replay, Some((cluster, placement))) => {
@@ -150,17 +158,16 @@ impl RunOptions {
         }
     }
 
-    /// The devices of the ranks, and the cluster with the placement, if one was given.
-    fn sites(
+    fn place(
         &self,
         profile: &Profile,
         verbosity: &Verbosity,
-    ) -> anyhow::Result<(Sites, BandwidthFrom, Option<(Cluster, Placement)>)> {
+    ) -> anyhow::Result<(Place, BandwidthFrom)> {
         let hosts: Vec<String> = profile.ranks.iter().map(|rank| rank.host.clone()).collect();
         if let Some(bandwidth) = self.bandwidth {
             let positive = bandwidth.0 > 0.0;
             refuse(&[(given("--bandwidth", !positive), ": expected more than 0 B/s")])?;
-            return Ok((Sites::recorded(&hosts, bandwidth), BandwidthFrom::Given, None));
+            return Ok((Place::recorded(&hosts, bandwidth), BandwidthFrom::Given));
         }
         let named = self.on.is_some() || self.nodes.is_given();
         let cluster = match (named, &self.placement) {
@@ -193,7 +200,7 @@ impl RunOptions {
         };
         let is_measured = sites.devices.iter().all(|device| device.curve.is_measured());
         let from = if is_measured { BandwidthFrom::Curve } else { BandwidthFrom::Device };
-        Ok((sites, from, placed.map(|placement| (cluster, placement))))
+        Ok((Place { sites, placed: placed.map(|placement| (cluster, placement)) }, from))
     }
 
     fn placed(
@@ -237,9 +244,16 @@ fn cut_after_program(series: &mut [NodeSeries], profile: &Profile) {
 }
 
 /// Without a cluster: the hosts of the run, with the rate of an unknown device.
-fn assumed(hosts: &[String]) -> (Sites, BandwidthFrom, Option<(Cluster, Placement)>) {
+fn assumed(hosts: &[String]) -> (Place, BandwidthFrom) {
     let bandwidth = rankwright::cluster::Rates::default().unknown_nic_bandwidth();
-    (Sites::recorded(hosts, bandwidth), BandwidthFrom::Assumed, None)
+    (Place::recorded(hosts, bandwidth), BandwidthFrom::Assumed)
+}
+
+impl Place {
+    /// On the hosts of the run, each with one device of this bandwidth.
+    fn recorded(hosts: &[String], bandwidth: BytesPerSecond) -> Self {
+        Self { sites: Sites::recorded(hosts, bandwidth), placed: None }
+    }
 }
 
 impl Run {
