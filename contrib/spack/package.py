@@ -1,5 +1,7 @@
-# Untested: written from Spack's documentation, never built by Spack.
+# Untested: written from Spack 1's documentation and recipes, never built by Spack.
 # To try it: copy it to packages/rankwright/ of a repository that `spack repo create` made.
+
+from spack_repo.builtin.build_systems.cargo import CargoPackage
 
 from spack.package import *
 
