@@ -343,11 +343,13 @@ fn gain(objective: Objective, gain: f64) -> String {
 
 /// What other ways to share would gain.
 fn comparison(options: &PairOptions, pairing: &Pairing) -> String {
-    let gain =
-        |value: f64| format!("{:+.1} %", 100.0 * options.objective.gain(value, pairing.baseline));
-    let mean = format!("At random, jobs would gain {} on average", gain(pairing.random_mean));
+    let change = |value: f64| match 100.0 * options.objective.gain(value, pairing.baseline) {
+        percent if percent >= 0.0 => format!("gain {percent:.1} %"),
+        percent => format!("lose {:.1} %", -percent),
+    };
+    let mean = format!("In random pairs jobs would {} on average", change(pairing.random_mean));
     match pairing.random_worst {
-        Some(worst) => format!("{mean}, {} in the worst pairing.", gain(worst)),
+        Some(worst) => format!("{mean}, and {} in the worst pairing.", change(worst)),
         None => format!("{mean}, at most {} on a node.", counted(options.per_node.get(), "job")),
     }
 }
