@@ -28,7 +28,9 @@ build: ## Build rankwright and its per-rank shim
 	$(CARGO) build --profile $(PROFILE) --locked -p rankwright-cli --bin rankwright
 	$(CARGO) rustc --profile $(PROFILE) --locked -p rankwright-cli --bin rankwright-exec -- -C target-feature=+crt-static
 
-docs: ## Build the guide (needs mdbook) and the library's reference
+docs: ## Build the site: guide, manual pages, references of the library and the Python package
+	scripts/bootstrap docs
+	$(MAKE) build
 	scripts/docs
 
 bench: ## Measure the speed of rankwright itself

@@ -1,31 +1,98 @@
 #!/usr/bin/env python3
-"""Checks the Markdown files of the repository, without the network.
+"""Checks the Markdown files of the repository, or with `--site FOLDER` the pages of the built site, without the
+network.
 
 Every relative link and every anchor must lead somewhere; every chapter must stand in the guide's
-SUMMARY.md and every entry there must be a chapter; a chapter may only link to what is in the book.
+SUMMARY.md and every entry there must be a chapter; a chapter may only link to what is in the book. In the site every
+link, picture and anchor must be there; what rustdoc made is only linked to, because rustdoc checks its own links.
 """
 
+import argparse
 import html
+import html.parser
 import pathlib
 import re
 import sys
+import urllib.parse
 
 # Folders that hold no text of ours.
 PASSED_OVER = {"target", "node_modules", "demo-output"}
 LINK = re.compile(r"!?\[(?:[^\[\]]|\[[^\]]*\])*\]\(\s*<?([^()\s>]+(?:\([^()\s]*\))?)>?(?:\s+\"[^\"]*\")?\s*\)")
 DEFINITION = re.compile(r"^ {0,3}\[[^\]]+\]:\s*<?(\S+?)>?\s*(?:\".*\")?$")
 HEADING = re.compile(r"^ {0,3}(#{1,6})\s+(.*?)\s*#*\s*$")
+# What `scripts/docs` builds beside the chapters: `--site` finds whether it is there.
+BUILT = "api/"
 FENCE = re.compile(r"^\s*(?:>\s*)?(```+|~~~+)")
 
 
 def main():
+    arguments = argparse.ArgumentParser(description="Checks links")
+    arguments.add_argument("--site", type=pathlib.Path, help="the folder of the built site")
+    site = arguments.parse_args().site
+    if site is not None:
+        return say(site_problems(site.resolve()), f"{site}: every link of {len(own_pages(site))} pages leads somewhere")
     root = pathlib.Path(__file__).resolve().parent.parent
-    wrong = problems(root)
+    return say(problems(root), f"{len(markdown_files(root))} Markdown files, every relative link leads somewhere")
+
+
+def say(wrong, otherwise):
     for line in wrong:
         print(line, file=sys.stderr)
     if not wrong:
-        print(f"{len(markdown_files(root))} Markdown files, every relative link leads somewhere")
+        print(otherwise)
     return 1 if wrong else 0
+
+
+class Site(html.parser.HTMLParser):
+    """The links and anchors of a page."""
+
+    def __init__(self, path):
+        super().__init__()
+        self.links, self.anchors = [], set()
+        self.feed(path.read_text(encoding="utf-8"))
+
+    def handle_starttag(self, tag, attributes):
+        for name, value in attributes:
+            if name == "id" or (name == "name" and tag == "a"):
+                self.anchors.add(value)
+            elif name in ("href", "src") and value:
+                self.links.append((self.getpos()[0], value))
+
+
+def own_pages(site):
+    """The pages of the guide. 404.html is for any place; toc.html is shown within others."""
+    rust = site / "api" / "rust"
+    return [
+        path
+        for path in sorted(site.rglob("*.html"))
+        if rust not in path.parents and path.name not in ("404.html", "toc.html")
+    ]
+
+
+def site_problems(site):
+    """One line per link of the built site that leads nowhere."""
+    read = {}
+    wrong = []
+    for path in own_pages(site):
+        read[path] = read.get(path) or Site(path)
+        for number, link in read[path].links:
+            target = urllib.parse.urlsplit(link)
+            if target.scheme or target.netloc:
+                continue
+            linked = (path.parent / urllib.parse.unquote(target.path)).resolve() if target.path else path
+            if linked.is_dir():
+                linked /= "index.html"
+            anchor = urllib.parse.unquote(target.fragment)
+            if not linked.exists():
+                why = "there is no such file"
+            elif anchor and linked.suffix == ".html":
+                read[linked] = read.get(linked) or Site(linked)
+                why = None if anchor in read[linked].anchors else "the page has no such anchor"
+            else:
+                why = None
+            if why:
+                wrong.append(f"{path.relative_to(site)}:{number}: link to `{link}`: {why}")
+    return wrong
 
 
 def problems(root):
@@ -80,6 +147,8 @@ def objection(path, target, book):
     if re.match(r"[a-z][a-z0-9+.-]*:", target, re.I):
         return None
     name, _, anchor = target.partition("#")
+    if book in path.parents and name.startswith(BUILT):
+        return None
     linked = (path.parent / name).resolve() if name else path
     if not linked.exists():
         return "there is no such file"

@@ -67,5 +67,30 @@ class Repository(unittest.TestCase):
         )
 
 
+class BuiltSite(unittest.TestCase):
+    def test_links_and_anchors_of_the_built_site_are_followed(self):
+        with tempfile.TemporaryDirectory() as folder:
+            site = pathlib.Path(folder).resolve()
+            (site / "api" / "rust" / "x").mkdir(parents=True)
+            (site / "api" / "rust" / "x" / "index.html").write_text('<a href="gone.html"></a><p id="f">', encoding="utf-8")
+            (site / "b.html").write_text('<h1 id="top"></h1>', encoding="utf-8")
+            (site / "404.html").write_text('<a href="anything.html"></a>', encoding="utf-8")
+            (site / "a.html").write_text(
+                '<p id="p"><a href="#p">1</a><a href="b.html#top">2</a><a href="https://x.org/y">3</a>\n'
+                '<a href="api/rust/x/#f">4</a><a href="api/rust/x/index.html#g">5</a><img src="no.png">\n'
+                '<a href="b.html#bottom">6</a><a href="c.html">7</a>',
+                encoding="utf-8",
+            )
+            self.assertEqual(
+                check_links.site_problems(site),
+                [
+                    "a.html:2: link to `api/rust/x/index.html#g`: the page has no such anchor",
+                    "a.html:2: link to `no.png`: there is no such file",
+                    "a.html:3: link to `b.html#bottom`: the page has no such anchor",
+                    "a.html:3: link to `c.html`: there is no such file",
+                ],
+            )
+
+
 if __name__ == "__main__":
     unittest.main()
