@@ -142,11 +142,15 @@ pub(crate) fn rows() -> anyhow::Result<Vec<Row>> {
 fn printed_gains(cluster: &Cluster) -> anyhow::Result<Vec<Row>> {
     let row = |(quantity, printed, figure): (Quantity, f64, &str)| {
         let gain = largest_gain(cluster, quantity, [&LOCAL, &REMOTE], 1)?;
-        let calibrated = if quantity.is_calibrated() { " (calibrated)" } else { "" };
+        let is_calibrated = quantity.is_calibrated();
+        let calibrated = if is_calibrated { " (calibrated)" } else { "" };
         let name = quantity.name();
         let what = format!("largest gain in {name}, local over remote device{calibrated}");
         let row = Row::new(figure, what, gain, "%");
-        let row = row.compared_with(Printed::whole(printed), Verdict::SameOrdering);
+        let row = match is_calibrated {
+            true => row.beside(printed).with_verdict(Verdict::Calibrated),
+            false => row.compared_with(Printed::whole(printed), Verdict::SameOrdering),
+        };
         Ok(row.because(quantity.why()))
     };
     PRINTED_GAINS.into_iter().map(row).collect()
@@ -333,8 +337,8 @@ mod tests {
             [
                 "Fig. 4: 39.46, reproduced",
                 "Fig. 5: 39.72, same ordering",
-                "Fig. 6: 32.59, reproduced",
-                "Fig. 7: 39.46, reproduced",
+                "Fig. 6: 32.59, calibrated",
+                "Fig. 7: 39.46, calibrated",
                 "Fig. 8: 1.00, reproduced",
                 "Fig. 9: 1.00, reproduced",
             ]

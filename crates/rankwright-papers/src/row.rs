@@ -29,6 +29,8 @@ pub struct Row {
     pub why: String,
     /// By which rules ours was computed.
     pub reading: Reading,
+    /// Whether the paper does not print its number, which follows from others that it prints.
+    pub implied: bool,
 }
 
 /// The rules of a paper's method, where the text is one thing and what we use by default another.
@@ -113,6 +115,7 @@ impl Row {
             verdict: Verdict::NotPrinted,
             why: String::new(),
             reading: Reading::default(),
+            implied: false,
         }
     }
 

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use rankwright::choose::{fewest_nodes, nearest_nodes};
-use rankwright::cluster::read::hostfile::{self, Host};
+use rankwright::cluster::read::hostfile;
 use rankwright::cluster::{Cluster, NodeCount, hostlist};
 use rankwright::placement::{Granularity, RanksPer, slots};
 use rankwright::units::counted;
@@ -184,11 +184,11 @@ fn granted(whole: &Cluster) -> anyhow::Result<Option<(String, Cluster)>> {
     }
     let Some((title, hosts)) = batch_job::hosts_around()? else { return Ok(None) };
     let found = hosts.names().into_iter().filter_map(|host| whole.find_node(host));
-    let hosts: Vec<Host> = found.map(|node| host(&whole.node(node).name)).collect();
-    if hosts.is_empty() {
+    let names: Vec<&str> = found.map(|node| whole.node(node).name.as_str()).collect();
+    if names.is_empty() {
         return Ok(None);
     }
-    Ok(Some((title, hostfile::cluster(whole, &hosts)?)))
+    Ok(Some((title, hostfile::part(whole, names)?)))
 }
 
 /// The nodes of these names.
@@ -216,12 +216,7 @@ fn these(
         return Err(UsageError(text).into());
     }
     let found = names.iter().filter_map(|name| whole.find_node(name));
-    let hosts: Vec<Host> = found.map(|node| host(&whole.node(node).name)).collect();
-    Ok(hostfile::cluster(whole, &hosts)?.edit(|part| part.invented = whole.invented)?)
-}
-
-fn host(name: &str) -> Host {
-    Host { name: name.to_owned(), slots: None }
+    Ok(hostfile::part(whole, found.map(|node| whole.node(node).name.as_str()))?)
 }
 
 fn names_of(cluster: &Cluster) -> String {

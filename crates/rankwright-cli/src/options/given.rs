@@ -28,6 +28,30 @@ impl Given {
         self.has(option).then(|| shown(option)).flatten()
     }
 
+    /// The options of a group that were given, as words of a command line, those without a name first.
+    pub(crate) fn words_of<Group: Args>(&self) -> Vec<String> {
+        let group = Group::augment_args(Command::new("group"));
+        let mut options: Vec<&Arg> = group.get_arguments().collect();
+        options.sort_by_key(|option| !option.is_positional());
+        options.into_iter().flat_map(|option| self.words(option)).collect()
+    }
+
+    fn words(&self, option: &Arg) -> Vec<String> {
+        let values = self.0.iter().filter(|(id, _)| id == option.get_id());
+        let values = values.flat_map(|(_, values)| values);
+        let mut values = values.map(|value| value.to_string_lossy().into_owned());
+        let Some(name) = shown(option) else { return values.collect() };
+        if !option.get_action().takes_values() {
+            return values.next().map(|_| name).into_iter().collect();
+        }
+        let with_name =
+            |value: String| match option.is_require_equals_set() || value.starts_with('-') {
+                true => vec![format!("{name}={value}")],
+                false => vec![name.clone(), value],
+            };
+        values.flat_map(with_name).collect()
+    }
+
     fn has(&self, option: &Arg) -> bool {
         let given = self.0.iter().find(|(id, _)| id == option.get_id());
         given.is_some_and(|(_, values)| *values != option.get_default_values())
@@ -91,6 +115,49 @@ mod tests {
         size: Size,
         #[arg(long)]
         other: bool,
+    }
+
+    #[derive(Debug, Args)]
+    struct Line {
+        #[arg(long)]
+        on: Option<String>,
+        #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "all")]
+        keep: Option<String>,
+        #[arg(short, long)]
+        whole: bool,
+        #[arg(long, allow_hyphen_values = true)]
+        argument: Vec<String>,
+        inputs: Vec<String>,
+    }
+
+    #[derive(Debug, Parser)]
+    struct WithLine {
+        #[command(flatten)]
+        given: Given,
+        #[command(flatten)]
+        line: Line,
+        #[arg(short)]
+        quiet: bool,
+        #[arg(short, long)]
+        output: Option<String>,
+    }
+
+    #[test]
+    fn options_of_a_group_become_words_again() {
+        let words = |text: &str| {
+            let words = ["program"].into_iter().chain(text.split(' '));
+            let WithLine { given, line, quiet, output } = WithLine::try_parse_from(words).unwrap();
+            assert!(
+                line.on.is_some() && line.keep.is_some() == line.whole && !line.inputs.is_empty()
+            );
+            assert!(quiet && output.is_some() && line.argument.len() <= 2);
+            given.words_of::<Line>().join(" ")
+        };
+        assert_eq!(words("-qo x --on c.toml a b"), "a b --on c.toml");
+        assert_eq!(
+            words("--on=c.toml -wqox a --keep --argument --v --argument w"),
+            "a --on c.toml --keep=all --whole --argument=--v --argument w"
+        );
     }
 
     #[derive(Debug, Args)]

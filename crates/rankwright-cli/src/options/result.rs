@@ -103,7 +103,7 @@ impl ReportOption {
             );
             return Err(UsageError(text).into());
         }
-        if others.iter().flatten().any(|other| *other == path) {
+        if others.iter().flatten().any(|other| is_same_file(other, path)) {
             let text = format!("--report: `{shown}` is also the file of another result");
             return Err(UsageError(text).into());
         }
@@ -142,6 +142,22 @@ impl ReportOption {
         note(verbosity, format_args!("{}: report", path.display()));
         Ok(())
     }
+}
+
+/// Whether two paths name the same file, which need not exist.
+fn is_same_file(a: &Path, b: &Path) -> bool {
+    let [a, b] = [a, b].map(|path| {
+        if let Ok(whole) = path.canonicalize() {
+            return whole;
+        }
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let folder = folder.unwrap_or(Path::new(".")).canonicalize();
+        match (folder, path.file_name()) {
+            (Ok(folder), Some(name)) => folder.join(name),
+            _ => path.to_owned(),
+        }
+    });
+    a == b
 }
 
 /// A report with the command line, and with the user's names in its snippets.

@@ -123,7 +123,7 @@ impl Evaluation {
 }
 
 /// The share of `other` by which `value` is less.
-fn saved(value: f64, other: f64) -> f64 {
+pub(crate) fn saved(value: f64, other: f64) -> f64 {
     if other > 0.0 {
         1.0 - value / other
     } else if value > 0.0 {

@@ -37,8 +37,8 @@ mod replayed;
 mod run_time;
 
 pub use candidates::{Candidate, Computing, Observer, PlanError, PlanProgress};
-pub(crate) use evaluate::PlacedMapping;
 pub use evaluate::{Basis, Evaluation, MappingEvaluation, SeedComparison};
+pub(crate) use evaluate::{PlacedMapping, saved};
 pub use planner::{Plan, Planner};
 pub use race::NotSimulated;
 pub use ranked::RankedCandidates;

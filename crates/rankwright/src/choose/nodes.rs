@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use crate::cluster::Cluster;
-use crate::cluster::read::hostfile::{self, Host};
+use crate::cluster::read::hostfile;
 use crate::placement::{Granularity, slots_by_node};
 
 /// The cluster of at most `most` of these nodes, in the given order; the cluster itself if it has no more.
@@ -59,10 +59,8 @@ pub fn nearest_nodes(
         });
     let mut chosen = best.map_or_else(|| largest(&all), |(_, _, nodes)| nodes);
     chosen.sort_unstable();
-    let host = |node: &usize| Host { name: cluster.nodes[*node].name.clone(), slots: None };
-    let hosts: Vec<Host> = chosen.iter().map(host).collect();
-    let part = hostfile::cluster(cluster, &hosts).expect("nodes of a valid cluster");
-    part.edit(|part| part.invented = cluster.invented).expect("it stays valid")
+    let names = chosen.iter().map(|node| cluster.nodes[*node].name.as_str());
+    hostfile::part(cluster, names).expect("nodes of a valid cluster")
 }
 
 /// The fewest nodes of a cluster that have room for `ranks`; all of them if there are too few slots.

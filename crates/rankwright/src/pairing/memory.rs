@@ -2,7 +2,8 @@
 //!
 //! First order: ranks beside a memory that together want Σw of the bandwidth B that it has get Σw / B times
 //! slower while they compute, each of them, because the memory serves requests as they come. A rank that
-//! has no traffic is not slowed. Two jobs that want 60 % each take 1.2 times as long.
+//! has no traffic is not slowed. Two jobs that want 60 % each take 1.2 times as long. Recorded runs contain
+//! what their own ranks lose to each other, so only the ratio of two such factors counts.
 //!
 //! A last-level cache of size C in which jobs alone occupy Σo > C leaves each the share C / Σo of that. The
 //! traffic of each then grows by √(Σo / C): misses fall with the square root of the size of a cache

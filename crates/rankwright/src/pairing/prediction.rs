@@ -50,6 +50,9 @@ pub struct Alone {
     pub nodes: (usize, usize),
     /// The number of its messages.
     pub messages: u64,
+    /// The most loaded memory on whole nodes; `None` without traffic, or without
+    /// [`Prediction::with_memory_use`].
+    pub memory: Option<MemoryLoad>,
 }
 
 /// Jobs alone and beside each other.
@@ -159,6 +162,9 @@ impl Prediction {
     /// of their own do not disturb each other. `shapes` are the jobs in order, `uses` those of a rank of
     /// each.
     ///
+    /// Recorded computing times already contain the waiting for memory, and are taken to be those on whole
+    /// nodes. So the run times on whole nodes stay, and all others change by the ratio to the stretch there.
+    ///
     /// # Errors
     /// If the jobs do not fit.
     pub fn with_memory_use(
@@ -176,30 +182,31 @@ impl Prediction {
         };
         let stretch = |load: Option<MemoryLoad>| load.map_or(1.0, |load| load.stretch());
         let before = self.alone.clone();
-        let computing: Vec<f64> =
-            before.iter().map(|job| job.half.0 * (1.0 - job.communicating)).collect();
+        let longer = |job: usize, load: Option<MemoryLoad>, whole: Option<MemoryLoad>| {
+            let computing = before[job].half.0 * (1.0 - before[job].communicating);
+            computing * (stretch(load) / stretch(whole) - 1.0)
+        };
         for (job, alone) in self.alone.iter_mut().enumerate() {
-            alone.full.0 += computing[job] * (stretch(load(&[(job, Part::WHOLE)])?) - 1.0);
-            alone.half.0 += computing[job] * (stretch(load(&[(job, Part::FIRST_HALF)])?) - 1.0);
+            alone.memory = load(&[(job, Part::WHOLE)])?;
+            alone.half.0 += longer(job, load(&[(job, Part::FIRST_HALF)])?, alone.memory);
         }
         let count = before.len();
         for (cell, at) in self.beside.iter_mut().zip(0..) {
             let (background, measured) = (at / count, at % count);
             let jobs = [(measured, Part::FIRST_HALF), (background, Part::SECOND_HALF)];
             let load = load(&jobs)?;
-            let longer = computing[measured] * (stretch(load) - 1.0);
-            let (full, now) = (before[measured].full.0, self.alone[measured].full.0);
+            let Alone { full, half, memory, .. } = self.alone[measured];
+            let longer = longer(measured, load, memory);
             self.losses.push(Losses {
-                network: Seconds(cell.mean / 100.0 * full - before[measured].half.0),
-                memory: Seconds(longer + before[measured].half.0 - self.alone[measured].half.0),
+                network: Seconds(cell.mean / 100.0 * full.0 - before[measured].half.0),
+                memory: Seconds(longer + before[measured].half.0 - half.0),
                 load,
             });
-            let of_now = |of_full: f64| percent(of_full / 100.0 * full + longer, Seconds(now));
-            cell.mean = of_now(cell.mean);
-            if now > 0.0 {
-                cell.half_width *= full / now;
+            if full.0 > 0.0 {
+                let points = percent(longer, full);
+                cell.mean += points;
+                self.first_order[at] += points;
             }
-            self.first_order[at] = of_now(self.first_order[at]);
         }
         Ok(self)
     }
@@ -274,6 +281,7 @@ impl Run<'_, '_> {
             device_use: device_use(&half, &on_half),
             nodes: (nodes_of(&on_full).len(), nodes_of(&on_half).len()),
             messages: half.outcome.jobs[0].messages,
+            memory: None,
         })
     }
 

@@ -28,6 +28,23 @@ pub struct QueuedJob {
     pub sharing: NodeSharing,
     /// It holds CPUs and does not run: it is ending, suspended or stopped. Nothing starts beside it.
     pub is_held: bool,
+    /// What it waits for, while it waits.
+    pub waits_for: WaitsFor,
+}
+
+/// What a job waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WaitsFor {
+    /// CPUs, or what the queue does not tell.
+    Cpus,
+    /// Its owner, who holds it.
+    Owner,
+    /// An administrator, who holds it.
+    Administrator,
+    /// Other jobs, on which it depends.
+    OtherJobs,
+    /// CPUs for several tasks: it stands for all waiting tasks of an array.
+    CpusOfTasks,
 }
 
 /// Beside whom a job may run.
@@ -105,6 +122,12 @@ impl Start {
 pub enum Why {
     /// Nothing is known of a program of its name.
     Unknown,
+    /// It stands for several tasks of an array: one update would be for all of them.
+    Array,
+    /// It depends on other jobs: another dependency would replace that.
+    Depends,
+    /// An administrator holds it.
+    HeldByAdministrator,
     /// It must not share its nodes.
     WholeNodes,
     /// It takes all CPUs of its nodes, or already has a neighbour there.
@@ -290,6 +313,12 @@ impl<'a> Room<'a> {
             true => self.hosts_with(job, 1).next().is_none(),
             false => job.cpus_per_node() >= self.cpus_per_node,
         };
+        match job.waits_for {
+            WaitsFor::CpusOfTasks if !job.runs() => return Some(Why::Array),
+            WaitsFor::OtherJobs if !job.runs() => return Some(Why::Depends),
+            WaitsFor::Administrator if !job.runs() => return Some(Why::HeldByAdministrator),
+            _ => {}
+        }
         match () {
             () if job.sharing == NodeSharing::Never => Some(Why::WholeNodes),
             () if is_full => Some(Why::Full),
@@ -343,6 +372,7 @@ mod tests {
             cpus: 4 * nodes,
             sharing: NodeSharing::Any,
             is_held: false,
+            waits_for: WaitsFor::Cpus,
         }
     }
 
@@ -396,6 +426,24 @@ mod tests {
         let proposal = proposed(&[job("ep", &[], 1), job("cg", &["n0"], 1), held.clone()]);
         assert_eq!(proposal.left, [(0, Why::NoRoom), (1, Why::Full)]);
         assert_eq!(proposed(&[job("ep", &[], 1), held]).left, [(0, Why::NoRoom)]);
+    }
+
+    #[test]
+    fn jobs_that_no_update_may_change_are_left_out() {
+        let waiting = |waits_for| QueuedJob { waits_for, ..job("ep", &[], 1) };
+        let queue = [
+            waiting(WaitsFor::CpusOfTasks),
+            waiting(WaitsFor::OtherJobs),
+            waiting(WaitsFor::Administrator),
+            job("cg", &["n0"], 1),
+        ];
+        let left = proposed(&queue).left;
+        let why: Vec<Why> = left.iter().map(|(_, why)| *why).collect();
+        assert_eq!(why, [Why::Array, Why::Depends, Why::HeldByAdministrator, Why::NoRoom]);
+        let [start] = &proposed(&[waiting(WaitsFor::Owner), queue[3].clone()]).starts[..] else {
+            panic!("its owner may release it")
+        };
+        assert_eq!((start.job, start.beside), (0, 1));
     }
 
     #[test]

@@ -192,6 +192,17 @@ impl Workload {
         Self { name: job.name.clone(), jobs: vec![job] }
     }
 
+    /// The jobs of several workloads. Its name is that of the jobs, with `+` between them: it does not depend
+    /// on how the workloads were named.
+    #[must_use]
+    pub fn together(workloads: impl IntoIterator<Item = Self>) -> Self {
+        let mut together = Self::default();
+        workloads.into_iter().flat_map(|workload| workload.jobs).for_each(|job| together.push(job));
+        let names: Vec<&str> = together.jobs.iter().map(|job| job.name.as_str()).collect();
+        together.name = names.join("+");
+        together
+    }
+
     /// Adds a job. A name that is already taken gets a number: `app`, `app-2`.
     pub fn push(&mut self, mut job: Job) {
         let taken = |name: &str| self.jobs.iter().any(|other| other.name == name);

@@ -116,13 +116,9 @@ pub fn named(names: &str, outside: &dyn Outside) -> Result<Imported, OpenError> 
     if others.is_empty() {
         return single(first, outside);
     }
-    let mut together = Workload { name: names.to_owned(), jobs: Vec::new() };
-    for name in &list {
-        for job in single(name, outside)?.workload()?.jobs {
-            together.push(job);
-        }
-    }
-    Ok(Imported::Traffic(together))
+    let workloads = list.iter().map(|name| Ok(single(name, outside)?.workload()?));
+    let workloads: Vec<Workload> = workloads.collect::<Result<_, OpenError>>()?;
+    Ok(Imported::Traffic(Workload::together(workloads)))
 }
 
 /// Splits a list at its commas, but not between the options of a pattern or a benchmark, nor in the
@@ -277,6 +273,11 @@ mod tests {
     fn jobs_of_several_names_become_one_workload() {
         let workload = open("nas:cg.A.16,nas:ep.A.4").unwrap();
         assert_eq!((workload.jobs.len(), workload.rank_count()), (2, 20));
+        let one_by_one = ["nas:cg.A.16", "nas:ep.A.4"].map(|name| open(name).unwrap());
+        assert_eq!(workload, Workload::together(one_by_one));
+        assert_eq!(workload.name, "cg.A.16+ep.A.4");
+        let again = open("nas:ep.A.4,nas:ep.A.4").unwrap();
+        assert_eq!(again.name, "ep.A.4+ep.A.4-2");
     }
 
     #[test]

@@ -1,16 +1,18 @@
 //! `rankwright report`: one file that says whether a placement pays, and what to type.
 
+use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 use rankwright::choose::Planner;
+use rankwright::cluster::read::hostfile;
 use rankwright::cluster::{Cluster, Levels};
 use rankwright::estimate::Load;
 use rankwright::files::{check_writable, first_bytes, read_text, write_atomically};
 use rankwright::launch::{Launcher, shell};
 use rankwright::map::Strategy;
-use rankwright::placement::{Placement, PlacementFile, digest};
+use rankwright::placement::{Granularity, Placement, PlacementFile, RanksPer, Share, digest};
 use rankwright::report::page::{
     Command, Names, PlacementRole, Report as Page, ReportForm, Shown, Simulated,
 };
@@ -20,8 +22,8 @@ use rankwright::traffic::{Job as TrafficJob, Workload};
 use crate::host::signals::interrupt;
 use crate::launching::preview::{preview, with_launches};
 use crate::options::{
-    Given, RankSize, SearchOptions, SelectionOptions, finished, form_by_name, inputs, programs,
-    refuse, strategy_help,
+    Given, NodeGroupOptions, ProgramsOption, RankSize, SearchOptions, SelectionOptions, finished,
+    form_by_name, inputs, programs, refuse, strategy_help,
 };
 use crate::output::exit_code::{Infeasible, UsageError};
 use crate::output::{self, Verbosity};
@@ -144,7 +146,7 @@ impl Report {
         let file = self.placing.file(&job, plan.best(), &quiet)?;
         report.commands.push(Command {
             title: "Write the placement and its launch files".to_owned(),
-            text: as_place(&arguments(), &program_text(&self.program)),
+            text: as_place(&self.given, &program_text(&self.program)),
             file: None,
         });
         let folder = Path::new(PLACEMENT).with_extension("launch");
@@ -183,14 +185,20 @@ impl Report {
             (self.given.option_of::<PlacingOptions>("share"), why),
             (self.given.first_of::<RankSize>(), why),
             (self.given.first_of::<SelectionOptions>(), why),
+            (self.given.first_of::<NodeGroupOptions>(), why),
+            (self.given.first_of::<ProgramsOption>(), why),
             (self.given.option_of::<SearchOptions>("effort"), why),
             (self.given.option_of::<SearchOptions>("time"), why),
+            (self.given.option_of::<SearchOptions>("objective"), why),
+            (self.given.option_of::<SearchOptions>("moves"), why),
+            (self.given.option_of::<SearchOptions>("balance"), why),
         ])?;
         let path = Path::new(name);
         let file = PlacementFile::read(path)?;
-        let cluster = self.placing.cluster.read()?;
+        let whole = self.placing.cluster.read()?;
         let workload = inputs::workload(profile, verbosity)?;
-        refuse_others(path, &file, (&cluster, &workload))?;
+        refuse_others(path, &file, (&whole, &workload))?;
+        let cluster = hostfile::part(&whole, file.nodes.iter().map(|node| node.name.as_str()))?;
         let placement = file.placement(&cluster)?;
         let launcher = self.launcher.find(&workload);
         let default = self.default_of(launcher, (&cluster, &workload), &placement, verbosity)?;
@@ -210,7 +218,7 @@ impl Report {
         }
         let simulated = self.simulated(simulated, (&cluster, &workload), profile, verbosity)?;
         let report = Page::of_placements((&cluster, &workload), &simulated);
-        let report = reports::with_inputs(report, &cluster, &[profile.to_owned()])?;
+        let report = reports::with_inputs(report, &whole, &[profile.to_owned()])?;
         let first = default.as_ref().map_or(&placement, |(_, placement)| placement);
         let report = time_line::add(report, (&cluster, &workload), first, verbosity);
         let program = program_text(&self.program);
@@ -223,8 +231,9 @@ impl Report {
         Ok((report, names))
     }
 
-    /// Where the launcher puts the ranks by default, on the nodes and with the cores of the placement;
-    /// `None` if its default has no placement there.
+    /// Where the launcher puts the ranks by default, with the nodes, the ranks on each of them and the
+    /// cores of each rank as they are in the placement; `None` if its default has no placement there.
+    /// `cluster` has the nodes of the placement only.
     fn default_of(
         &self,
         launcher: &'static Launcher,
@@ -232,8 +241,7 @@ impl Report {
         given: &Placement,
         verbosity: &Verbosity,
     ) -> anyhow::Result<Option<(String, Placement)>> {
-        let cores = given.ranks().map(|rank| rank.cores.len()).max().unwrap_or(1);
-        let granularity = rankwright::placement::Granularity::Cores(cores as u32);
+        let Some(granularity) = sizes(cluster, given) else { return Ok(None) };
         let name = launcher.default_strategy(workload.rank_count());
         let strategies = [name.parse::<Strategy>()?];
         let planner = Planner::new(cluster, workload)
@@ -312,51 +320,70 @@ fn refuse_others(
     Ok(())
 }
 
-/// The words of the command line after the name of the program.
-fn arguments() -> Vec<String> {
-    std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect()
+/// As many ranks on each node as a placement has there, each with as many cores; `None` if ranks have
+/// different numbers of cores.
+fn sizes(cluster: &Cluster, placement: &Placement) -> Option<Granularity> {
+    let mut counts = vec![0; cluster.nodes.len()];
+    let mut cores = Vec::new();
+    for rank in placement.ranks() {
+        counts[rank.node.index()] += 1;
+        cores.extend(rank.cores.iter().map(|core| (rank.node, *core)));
+    }
+    let each = placement.ranks().next()?.cores.len();
+    if placement.ranks().any(|rank| rank.cores.len() != each) {
+        return None;
+    }
+    let all = cores.len();
+    cores.sort_unstable();
+    cores.dedup();
+    let share = match cores.len() < all {
+        true => Share::Pus,
+        false => Share::CoresEach(NonZeroU32::new(u32::try_from(each).ok()?)?),
+    };
+    Some(Granularity::Part { ranks: RanksPer::NodeByNode(counts), share })
 }
 
 /// The command line of `place` for that of `report`.
-fn as_place(arguments: &[String], program: &str) -> String {
-    let mut words = vec!["rankwright".to_owned()];
-    let mut rest = arguments.iter().take_while(|word| *word != "--");
-    let mut is_named = false;
-    while let Some(word) = rest.next() {
-        let is_option = |names: &[&str]| names.contains(&word.as_str());
-        match word.as_str() {
-            "report" if !is_named => {
-                is_named = true;
-                words.push("place".to_owned());
-            }
-            _ if is_option(&["-o", "--output", "--format"]) => {
-                rest.next();
-            }
-            other if other.starts_with("--output=") || other.starts_with("--format=") => {}
-            other if other.starts_with("-o") && !other.starts_with("--") => {}
-            other => words.push(other.to_owned()),
-        }
-    }
+fn as_place(given: &Given, program: &str) -> String {
+    let mut words = vec!["rankwright".to_owned(), "place".to_owned()];
+    words.extend(given.words_of::<PlacingOptions>());
+    words.extend(given.words_of::<LauncherOptions>());
     format!("{} -- {program}", shell::join(&words))
 }
 
 #[cfg(test)]
 mod tests {
+    use clap::Parser;
+
     use super::*;
+
+    #[derive(Debug, Parser)]
+    struct Line {
+        #[command(flatten)]
+        verbosity: Verbosity,
+        #[command(flatten)]
+        report: Report,
+    }
 
     #[test]
     fn the_line_of_place_has_the_options_of_the_report_but_its_file() {
         let place = |text: &str| {
-            let words: Vec<String> = text.split(' ').map(str::to_owned).collect();
-            as_place(&words, "./app")
+            let Line { verbosity, report } = Line::try_parse_from(text.split(' ')).unwrap();
+            assert_eq!(verbosity.quiet, text.contains(" -q"));
+            as_place(&report.given, "./app")
         };
-        let expected = "rankwright -v place app.rwp --on c.toml --for slurm -- ./app";
+        let expected = "rankwright place app.rwp --on c.toml --for slurm -- ./app";
         for report in [
-            "-v report app.rwp --on c.toml -o x.md --for slurm",
-            "-v report app.rwp --on c.toml --for slurm --format=md -ox.html",
-            "-v report --output=x app.rwp --on c.toml --format json --for slurm -- ./other",
+            "report app.rwp --on c.toml -o x.md --for slurm",
+            "report app.rwp --on c.toml -qo x.json --for slurm",
+            "report --on c.toml --for slurm --format=md -qox.html app.rwp",
+            "report --output=x app.rwp --on c.toml --format json --for slurm -- ./other",
         ] {
             assert_eq!(place(report), expected);
         }
+        assert_eq!(
+            place("report app.rwp --on c.toml --keep-node-groups --nodes n[0-3]"),
+            "rankwright place app.rwp --on c.toml --nodes 'n[0-3]' --keep-node-groups=recorded -- ./app"
+        );
     }
 }

@@ -314,8 +314,10 @@ fn summary(rows: &[Row]) -> String {
     let compared: Vec<&Row> =
         rows.iter().filter(|row| row.verdict != Verdict::NotPrinted).collect();
     let calibrated = compared.iter().filter(|row| row.verdict == Verdict::Calibrated).count();
-    let counts = |reading: Reading| {
-        let counts = |row: &&&Row| row.reading == reading && row.verdict != Verdict::Calibrated;
+    let counts = |reading: Reading, implied: bool| {
+        let counts = |row: &&&Row| {
+            row.reading == reading && row.implied == implied && row.verdict != Verdict::Calibrated
+        };
         let of_reading: Vec<&&Row> = compared.iter().filter(counts).collect();
         let count = |verdict: Verdict| {
             let count = of_reading.iter().filter(|row| row.verdict == verdict).count();
@@ -324,8 +326,16 @@ fn summary(rows: &[Row]) -> String {
         let verdicts = [Verdict::Reproduced, Verdict::SameOrdering, Verdict::NotReproduced];
         (of_reading.len(), verdicts.map(count).join(", "))
     };
-    let (total, ours) = counts(Reading::Ours);
-    let printed = match counts(Reading::Printed) {
+    let (total, ours) = counts(Reading::Ours, false);
+    let implied = match counts(Reading::Ours, true) {
+        (0, _) => String::new(),
+        (total, implied) => {
+            format!(
+                " Of {total} more that follow from its numbers, but are not printed: {implied}."
+            )
+        }
+    };
+    let printed = match counts(Reading::Printed, false) {
         (0, _) => String::new(),
         (total, printed) => format!("By the rules exactly as printed, of {total}: {printed}.\n"),
     };
@@ -335,14 +345,43 @@ fn summary(rows: &[Row]) -> String {
     };
     let others = rows.len() - compared.len();
     format!(
-        "Of {total} numbers and statements of the paper: {ours}.{calibrated} `--all` shows {others} numbers \
-         that the paper does not print.\n{printed}"
+        "Of {total} numbers and statements of the paper: {ours}.{implied}{calibrated} `--all` shows {others} \
+         numbers that the paper does not print.\n{printed}"
     )
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_fitted_or_implied_is_counted_apart() {
+        let row = |verdict, implied| Row {
+            item: "Fig. 1".to_owned(),
+            what: "gain".to_owned(),
+            paper: Some(1.0),
+            ours: 1.0,
+            unit: "%",
+            difference: Some(0.0),
+            verdict,
+            why: String::new(),
+            reading: Reading::Ours,
+            implied,
+        };
+        let rows = [
+            row(Verdict::Reproduced, false),
+            row(Verdict::Reproduced, true),
+            row(Verdict::NotReproduced, true),
+            row(Verdict::Calibrated, false),
+        ];
+        assert_eq!(
+            summary(&rows),
+            "Of 1 numbers and statements of the paper: 1 reproduced, 0 same ordering, 0 not reproduced. Of 2 \
+             more that follow from its numbers, but are not printed: 1 reproduced, 0 same ordering, 1 not \
+             reproduced. 1 more are calibrated: ours was fitted to them. `--all` shows 0 numbers that the \
+             paper does not print.\n"
+        );
+    }
 
     #[test]
     fn numbers_have_four_digits_and_nothing_has_no_sign() {

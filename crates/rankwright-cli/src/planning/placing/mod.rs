@@ -206,14 +206,7 @@ impl PlacingOptions {
         if let [name] = self.workloads.as_slice() {
             return inputs::workload(name, verbosity);
         }
-        let mut together = Workload::default();
-        for name in &self.workloads {
-            for job in inputs::workload(name, verbosity)?.jobs {
-                together.push(job);
-            }
-        }
-        let names: Vec<&str> = together.jobs.iter().map(|job| job.name.as_str()).collect();
-        together.name = names.join("+");
-        Ok(together)
+        let workloads = self.workloads.iter().map(|name| inputs::workload(name, verbosity));
+        Ok(Workload::together(workloads.collect::<anyhow::Result<Vec<_>>>()?))
     }
 }

@@ -60,6 +60,7 @@ fn the_first_line_says_what_does_not_work_and_what_to_install() {
     let apt = ("apt-get", "#!/bin/sh\n");
     let dnf = ("dnf", "#!/bin/sh\n");
     let mpi = ("mpirun", MPIRUN);
+    let srun = ("srun", "#!/bin/sh\necho slurm 22.05\n");
     for (scripts, expected, code) in [
         (
             &[mpi, ("mpicc", mpicc)][..],
@@ -85,17 +86,40 @@ fn the_first_line_says_what_does_not_work_and_what_to_install() {
         ),
         (&[apt, mpi, ("mpicc", no_gcc)], "gcc: command not found: apt install gcc libc6-dev,", 1),
         (&[("mpirun", "#!/bin/sh\necho hello\n")], "mpirun: --version prints `hello`", 1),
-        // srun starts ranks of any MPI.
+        // srun starts ranks of any MPI, if its controller answers; the tracer needs a compiler.
+        (&[srun, ("scontrol", "#!/bin/sh\necho UP\n"), ("mpicc", mpicc)], "Everything that", 0),
         (
-            &[("srun", "#!/bin/sh\necho slurm 22.05\n"), ("scontrol", "#!/bin/sh\necho UP\n")],
-            "Everything that",
-            0,
+            &[srun, ("scontrol", "#!/bin/sh\necho UP\n")],
+            "`profile` does not work: tracer: not installed, and no mpicc on PATH",
+            1,
+        ),
+        (
+            &[srun, ("scontrol", "#!/bin/sh\necho is DOWN\n"), ("mpicc", mpicc)],
+            "`profile` and `run` do not work: MPI launcher: no mpirun",
+            1,
         ),
     ] {
         let (line, ended) = answer(scripts, |_| ());
         assert!(line.contains(expected), "expected `{expected}` in {line}");
         assert_eq!(ended, Some(code), "{line}");
     }
+    // Inside a job ranks start without it.
+    let (line, code) = answer(&[srun, ("mpicc", mpicc)], |command| {
+        command.env("SLURM_JOB_ID", "7").env("SLURM_JOB_NODELIST", "n0");
+    });
+    assert!(line.starts_with("Everything that") && code == Some(0), "{line}");
+}
+
+#[test]
+fn recording_is_not_tried_without_a_compiler_for_its_program() {
+    let (path, folder) = machine(&[("mpirun", MPIRUN)]);
+    let arguments = ["doctor", "-q", "--launch", "--format", "json"];
+    let output = run_in(folder.path(), path.path(), &arguments, |_| ());
+    let value: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let checks = value["checks"].as_array().expect("a list");
+    let record = checks.iter().find(|entry| entry["check"] == "record").expect("it is there");
+    assert_eq!((&record["state"], &record["stops"]), (&"not-tried".into(), &false.into()));
+    assert!(record["found"].as_str().expect("text").contains("no mpicc of this MPI"), "{record}");
 }
 
 #[test]

@@ -40,7 +40,7 @@ fn a_report_has_the_verdict_of_place_and_what_to_type() {
         run(&["-q", "place", workload, "--on", CLUSTER, "--for", "openmpi4", "-o", "/dev/null"]);
     assert_eq!(answer.lines().next(), report["verdict"]["text"].as_str());
     let commands = names(&report["commands"], "text");
-    assert!(commands[0].starts_with("rankwright -q place"), "{commands:?}");
+    assert!(commands[0].starts_with("rankwright place pattern"), "{commands:?}");
     assert!(commands[0].ends_with("--for openmpi4 -- ./app 'a b'"), "{commands:?}");
     assert!(commands.iter().any(|text| text.contains("-rf placement.launch/")), "{commands:?}");
     assert_eq!(report["traffic"]["ranks"], 16);
@@ -144,6 +144,11 @@ fn a_placement_is_reported_beside_the_default_if_its_inputs_are_the_same() {
     let command = report["commands"][0]["text"].as_str().unwrap();
     assert_eq!(command, format!("rankwright run {file} -- ./app"));
 
+    assert_eq!(report["verdict"]["outcome"], "no-gain");
+    let text = report["verdict"]["text"].as_str().unwrap();
+    let against = "Compared with the launcher's default (blocked:within=numa), messages wait ";
+    assert!(text.starts_with(against) && text.ends_with(", and the run ends as early."), "{text}");
+
     let (code, text) = failure(&["report", file, "--on", CLUSTER]);
     assert!(code == Some(2) && text.contains("--profile WORKLOAD"), "{text}");
     let other = "pattern:halo-2d:16:rate=200,messages=50";
@@ -151,10 +156,85 @@ fn a_placement_is_reported_beside_the_default_if_its_inputs_are_the_same() {
     assert!(code == Some(4) && text.contains("workload_digest: found sha256:"), "{text}");
     let (code, text) = failure(&["report", file, "--profile", workload, "--on", "paper:2013"]);
     assert!(code == Some(4) && text.contains("cluster.digest: found sha256:"), "{text}");
-    let arguments =
-        ["report", file, "--profile", workload, "--on", CLUSTER, "--ranks-per-node", "2"];
-    let (code, text) = failure(&arguments);
-    assert!(code == Some(2) && text.contains("--ranks-per-node has no effect"), "{text}");
+    for option in [
+        &["--ranks-per-node", "2"][..],
+        &["--keep-node-groups"],
+        &["--own-nodes"],
+        &["--objective", "finish"],
+    ] {
+        let arguments = ["report", file, "--profile", workload, "--on", CLUSTER];
+        let (code, text) = failure(&[&arguments[..], option].concat());
+        assert!(
+            code == Some(2) && text.contains(&format!("{} has no effect", option[0])),
+            "{text}"
+        );
+    }
+}
+
+/// The report of a placement that `command` writes for a workload, and its row of the launcher's default.
+fn placed(command: &[&str], workload: &str, on: &[&str]) -> (Value, Value) {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("placement.json");
+    let file = file.to_str().unwrap();
+    run(&[&["-q"], command, &[workload], on, &["-o", file]].concat());
+    let report = data(&[&[file, "--profile", workload][..], on].concat());
+    let rows = report["strategies"]["rows"].as_array().expect("a list");
+    let default = rows.iter().find(|row| row["role"] == "default").expect("there is one").clone();
+    (report, default)
+}
+
+#[test]
+fn the_default_beside_a_placement_has_its_nodes_and_ranks_per_node() {
+    let on = ["--on", "synthetic:pack:2 core:8 pu:1", "--nodes", "8"];
+    let workload = "pattern:halo-2d:16:rate=100,length=1MB,messages=20";
+    let place = ["place", "--ranks-per-node", "4", "--cores-per-rank", "1", "--format", "json"];
+    let (report, default) = placed(&place, workload, &on);
+    assert_eq!(default["nodes"], 4);
+    assert!(default["inter_node_bytes"].as_u64().unwrap() > 0);
+    // As `place` says: messages wait less, and the run is as long.
+    assert_eq!(report["verdict"]["outcome"], "less-waiting", "{}", report["verdict"]);
+    let text = report["verdict"]["text"].as_str().unwrap();
+    assert!(text.contains("messages wait 32.4 % less"), "{text}");
+}
+
+#[test]
+fn short_runs_end_later_by_their_share() {
+    let on = ["--on", CLUSTER];
+    let timed = "pattern:ring:16:rate=1000000,length=10kB,messages=10";
+    let (report, _) = placed(&["map", "--strategy", "cyclic"], timed, &on);
+    let verdict = &report["verdict"];
+    assert!(verdict["outcome"] == "fault" && verdict["text"].as_str().unwrap().contains("% later"));
+    // Without times there are only bytes.
+    let (report, _) = placed(&["map", "--strategy", "cyclic"], "pattern:ring:16", &on);
+    assert_eq!(report["verdict"]["outcome"], "fault");
+    let text = report["verdict"]["text"].as_str().unwrap();
+    assert!(text.contains("% more bytes pass between nodes."), "{text}");
+    let compared = ["pattern:ring:16", "--on", CLUSTER, "--strategies", "cyclic,blocked"];
+    let report = data(&[&compared[..], &["--for", "openmpi4"]].concat());
+    assert_eq!(report["verdict"]["outcome"], "no-gain");
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("r.json");
+    let file = file.to_str().unwrap();
+    let compare = ["-q", "compare", "pattern:ring:16", "--on", CLUSTER, "--report", file];
+    run(&[&compare[..], &["--strategies", "cyclic,blocked"]].concat());
+    let report: Value = serde_json::from_str(&fs::read_to_string(file).unwrap()).unwrap();
+    assert_eq!(report["verdict"]["outcome"], "less-traffic");
+}
+
+#[test]
+fn a_placement_of_several_workloads_has_the_digest_of_their_list() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("placement.json");
+    let file = file.to_str().unwrap();
+    let (a, b) = ("pattern:ring:8:rate=100,messages=10", "pattern:all-to-all:4:rate=9,messages=9");
+    run(&["-q", "place", a, b, "--on", CLUSTER, "--effort", "fast", "-o", file]);
+    let both = format!("{a},{b}");
+    let report = data(&[file, "--profile", &both, "--on", CLUSTER]);
+    assert_eq!(names(&report["jobs"], "name"), ["ring-8", "all-to-all-4"]);
+    let simulate = ["simulate", &both, "--placement", file, "--on", CLUSTER];
+    let output = rankwright(&simulate).output().expect("the program starts");
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && !text.contains("another workload"), "{text}");
 }
 
 #[test]
@@ -237,6 +317,8 @@ fn a_report_that_cannot_be_written_is_refused_before_the_work() {
         (&["--report", "r.pdf"][..], 2, "expected a name that ends in .html, .md, .txt or .json"),
         (&["--report", "no-such-folder/r.html"][..], 1, "no-such-folder"),
         (&["--report", "r.json", "-o", "r.json"][..], 2, "also the file of another result"),
+        (&["--report", "./r.json", "-o", "r.json"][..], 2, "also the file of another result"),
+        (&["--report", "docs/../r.json", "-o", "r.json"][..], 2, "also the file of another result"),
     ] {
         let arguments = [&compare[..], more].concat();
         let output = rankwright(&arguments).output().expect("the program starts");

@@ -21,6 +21,9 @@ fn the_numbers_of_the_calibration_are_printed_and_written() {
         assert!(text.contains(assumption), "`{assumption}`: {text}");
     }
     assert!(text.contains("are calibrated, so they are not findings"), "{text}");
+    let summary = "Of 4 numbers and statements of the paper: 3 reproduced, 1 same ordering, 0 not \
+                   reproduced. 2 more are calibrated: ours was fitted to them.";
+    assert!(text.contains(summary), "{text}");
     let csv = fs::read_to_string(folder.path().join("assumptions.csv")).unwrap();
     assert!(csv.contains("\na device,12.5,GB/s,that of the product\n"), "{csv}");
     assert!(!folder.path().join("figure-7.csv").exists());

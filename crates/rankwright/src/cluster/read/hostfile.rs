@@ -139,6 +139,20 @@ pub fn cluster(like: &Cluster, hosts: &[Host]) -> Result<Cluster, HostsError> {
     Ok(describe(like, hosts)?.build()?)
 }
 
+/// The part of a cluster that has only the nodes of these names, in the given order.
+///
+/// # Errors
+/// As [`cluster()`].
+pub fn part<'a>(
+    whole: &Cluster,
+    names: impl IntoIterator<Item = &'a str>,
+) -> Result<Cluster, HostsError> {
+    let hosts = names.into_iter().map(|name| Host { name: name.to_owned(), slots: None });
+    let mut part = describe(whole, &hosts.collect::<Vec<_>>())?;
+    part.invented = whole.invented;
+    Ok(part.build()?)
+}
+
 /// The hosts with more slots than the node of that name in `described` has PUs, with the number of its
 /// PUs: the file and the description contradict each other. `described` is what [`cluster`] made of them.
 #[must_use]

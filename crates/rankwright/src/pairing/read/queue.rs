@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use super::super::queue::{NodeSharing, QueuedJob};
+use super::super::queue::{NodeSharing, QueuedJob, WaitsFor};
 use crate::cluster::hostlist;
 use crate::files::InputError;
 
@@ -11,8 +11,8 @@ use crate::files::InputError;
 pub const EXPECTED_QUEUE: &str =
     "the queue of Slurm: squeue --json, or squeue -o with these columns";
 
-/// The format of `squeue -o` that has all that is needed.
-pub const COLUMNS: &str = "%i|%j|%T|%C|%D|%N|%u|%h";
+/// The format of `squeue -o` that has all that is used.
+pub const COLUMNS: &str = "%i|%j|%T|%C|%D|%N|%u|%h|%r|%E";
 
 /// The jobs of a queue that wait or hold CPUs.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,6 +22,8 @@ pub struct Queue {
     /// How many jobs neither wait nor run: they have ended or are about to, or are suspended. Those that
     /// hold CPUs are among `jobs`.
     pub others: usize,
+    /// Whether it tells which jobs are held and which depend on others.
+    pub tells_reasons: bool,
 }
 
 impl Queue {
@@ -32,12 +34,12 @@ impl Queue {
     /// list is malformed. The error has the line or the job.
     pub fn parse(text: &str, file: &str) -> Result<Self, InputError> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-        let jobs = match text.trim_start().starts_with('{') {
-            true => of_json(text, file)?,
+        let (jobs, tells_reasons) = match text.trim_start().starts_with('{') {
+            true => (of_json(text, file)?, true),
             false => of_lines(text, file)?,
         };
         let others = jobs.iter().filter(|job| job.as_ref().is_none_or(|job| job.is_held)).count();
-        Ok(Self { jobs: jobs.into_iter().flatten().collect(), others })
+        Ok(Self { jobs: jobs.into_iter().flatten().collect(), others, tells_reasons })
     }
 }
 
@@ -51,9 +53,27 @@ struct Written<'a> {
     hosts: &'a str,
     user: &'a str,
     sharing: NodeSharing,
+    /// Why it waits, in Slurm's word: `JobHeldUser`; empty if unknown.
+    reason: &'a str,
+    /// The jobs on which it depends; empty for none, or if unknown.
+    dependency: &'a str,
+    /// The tasks of an array for which it stands; empty for a job or task of its own.
+    tasks: &'a str,
 }
 
 impl Written<'_> {
+    fn waits_for(&self) -> WaitsFor {
+        let depends = !matches!(self.dependency, "" | "(null)");
+        match self.reason {
+            _ if !self.tasks.is_empty() => WaitsFor::CpusOfTasks,
+            _ if depends => WaitsFor::OtherJobs,
+            "Dependency" | "DependencyNeverSatisfied" => WaitsFor::OtherJobs,
+            "JobHeldUser" => WaitsFor::Owner,
+            "JobHeldAdmin" => WaitsFor::Administrator,
+            _ => WaitsFor::Cpus,
+        }
+    }
+
     /// The job; `None` if it has ended.
     fn job(self, file: &str) -> Result<Option<QueuedJob>, InputError> {
         let (runs, is_held) = match self.state.to_ascii_uppercase().as_str() {
@@ -92,6 +112,7 @@ impl Written<'_> {
             cpus: self.cpus,
             sharing: self.sharing,
             is_held,
+            waits_for: self.waits_for(),
         }))
     }
 }
@@ -107,6 +128,8 @@ struct Columns {
     hosts: usize,
     user: Option<usize>,
     sharing: Option<usize>,
+    reason: Option<usize>,
+    dependency: Option<usize>,
 }
 
 impl Columns {
@@ -130,11 +153,15 @@ impl Columns {
             hosts: needed(&["NODELIST", "NODELIST(REASON)"])?,
             user: find(&["USER"]),
             sharing: find(&["OVER_SUBSCRIBE"]),
+            // In brackets where a job has no nodes, if it shares a column with them.
+            reason: find(&["REASON"]).or_else(|| find(&["NODELIST(REASON)"])),
+            dependency: find(&["DEPENDENCY"]),
         })
     }
 }
 
-fn of_lines(text: &str, file: &str) -> Result<Vec<Option<QueuedJob>>, InputError> {
+/// The jobs of lines, and whether these have all columns that say why a job waits.
+fn of_lines(text: &str, file: &str) -> Result<(Vec<Option<QueuedJob>>, bool), InputError> {
     let mut lines = (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty());
     let Some((_, header)) = lines.next() else {
         return Err(InputError::new(file, "no line", EXPECTED_QUEUE));
@@ -163,10 +190,15 @@ fn of_lines(text: &str, file: &str) -> Result<Vec<Option<QueuedJob>>, InputError
             hosts: cells[columns.hosts],
             user: columns.user.map_or("", |column| cells[column]),
             sharing: columns.sharing.map_or(NodeSharing::Any, |column| sharing(cells[column])),
+            reason: columns.reason.map_or("", |column| cells[column].trim_matches(['(', ')'])),
+            dependency: columns.dependency.map_or("", |column| cells[column]),
+            // 7000_[1-100%4]; a task of its own is 7000_3.
+            tasks: cells[columns.id].split_once('[').map_or("", |(_, tasks)| tasks),
         };
         written.job(file).map_err(at)
     };
-    lines.map(job).collect()
+    let tells_reasons = columns.reason.is_some() && columns.dependency.is_some();
+    Ok((lines.map(job).collect::<Result<_, _>>()?, tells_reasons))
 }
 
 /// A number as Slurm shortens it: 4K is 4096.
@@ -218,6 +250,9 @@ fn of_json(text: &str, file: &str) -> Result<Vec<Option<QueuedJob>>, InputError>
             hosts: text("nodes"),
             user: text("user_name"),
             sharing: words.first().map_or(NodeSharing::Any, |word| sharing(word)),
+            reason: text("state_reason"),
+            dependency: text("dependency"),
+            tasks: text("array_task_string"),
         };
         written.job(file)
     };

@@ -88,7 +88,6 @@ const FINDINGS: &[Row] = &[
     ),
     // Of papers and pairs.
     ("not-reproduced", Warning, Developer, "the table says why", None),
-    ("reproduced", Ok, Developer, "", None),
     ("pair-note", Info, User, "", None),
     // Of the report.
     ("ranks-aggregated", Info, User, "", None),

@@ -4,13 +4,13 @@ use super::data::{Cell, Column, Kind, Outcome, Report, Table, Verdict};
 use super::findings::Unmeasured;
 use super::placements::{PlacementRole, Shown};
 use super::strategies::{StrategyRole, StrategyRow, StrategyTable};
-use crate::choose::Basis;
+use crate::choose::{Basis, saved};
 use crate::cluster::Cluster;
 use crate::report::simulation::{JobRow, ServerRow, SimulationReport};
-use crate::sim::Replications;
+use crate::sim::{Outcome as Run, Replications};
 use crate::statistics::Estimate;
 use crate::traffic::Workload;
-use crate::units::{Seconds, counted};
+use crate::units::{Bytes, Seconds, counted};
 
 /// A placement with its simulations, if it could be simulated.
 #[derive(Debug)]
@@ -120,47 +120,106 @@ fn verdict(default: Option<&Simulated>, given: &Simulated) -> Verdict {
         let text = "Unknown: the launcher's default has no placement here.".to_owned();
         return Verdict { text, outcome: Outcome::Unknown, details: Vec::new() };
     };
-    let than = format!("than with the launcher's default ({})", default.shown.name);
+    let against = format!("Compared with the launcher's default ({})", default.shown.name);
     let (text, outcome, details) = match (&default.replications, &given.replications) {
         (Some(before), Some(after)) => {
-            let waiting =
-                change(before.total_waiting.mean, after.total_waiting.mean, "less", "more");
-            let end =
-                change(before.workload_finish.mean, after.workload_finish.mean, "earlier", "later");
-            let saved = before.workload_finish.mean - after.workload_finish.mean;
-            let widths = [before, after].map(|runs| runs.workload_finish.half_width);
-            let error = widths[0].hypot(widths[1]);
-            let outcome = match saved.abs() > error && saved.abs() > NO_DIFFERENCE {
-                true if saved > 0.0 => Outcome::Gain,
-                true => Outcome::Fault,
-                false => Outcome::NoGain,
+            let waiting = Change {
+                amounts: [before, after].map(|runs| runs.total_waiting.mean),
+                saved: saved_by_seed([before, after], |outcome| outcome.total_waiting),
             };
-            let text = format!("Messages wait {waiting}, and the run ends {end}, {than}.");
+            let end = Change {
+                amounts: [before, after].map(|runs| runs.workload_finish.mean),
+                saved: saved_by_seed([before, after], |outcome| outcome.workload_finish),
+            };
+            let outcome = match (end.direction(), waiting.direction()) {
+                (Some(Direction::Less), _) => Outcome::Gain,
+                (Some(Direction::More), _) => Outcome::Fault,
+                (None, Some(Direction::Less)) => Outcome::LessWaiting,
+                (None, _) => Outcome::NoGain,
+            };
+            let seconds = |amount| format!("{:.2}", Seconds(amount));
+            let waiting = waiting.words(["less", "more"], seconds);
+            let waiting = waiting.unwrap_or_else(|| "as long".to_owned());
+            let end = end.words(["earlier", "later"], seconds);
+            let end = end.unwrap_or_else(|| "as early".to_owned());
+            let text = format!("{against}, messages wait {waiting}, and the run ends {end}.");
             let seeds = counted(after.outcomes.len(), "seed");
-            (text, outcome, vec![format!("By simulation with {seeds} of each.")])
+            let how =
+                format!("By simulation with {seeds} of each; ± is half of the 95 % interval.");
+            (text, outcome, vec![how])
         }
         _ => {
-            let [before, after] = [default, given].map(|it| it.shown.load.inter_node.0 as f64);
-            let bytes = change(before, after, "fewer", "more");
-            let outcome = match after - before {
-                difference if difference < -NO_DIFFERENCE * before => Outcome::Gain,
-                difference if difference > NO_DIFFERENCE * before => Outcome::Fault,
-                _ => Outcome::NoGain,
+            let amounts = [default, given].map(|it| it.shown.load.inter_node.0 as f64);
+            // Bytes are counted, so they have no error.
+            let saved = Estimate { mean: saved(amounts[1], amounts[0]), half_width: 0.0 };
+            let change = Change { amounts, saved };
+            let outcome = match change.direction() {
+                Some(Direction::Less) => Outcome::LessTraffic,
+                Some(Direction::More) => Outcome::Fault,
+                None => Outcome::NoGain,
             };
-            let how = "By bytes; the run time is unknown.".to_owned();
-            (format!("Bytes between nodes: {bytes} {than}."), outcome, vec![how])
+            let bytes = |amount| format!("{:.1}", Bytes(amount as u64));
+            let text = match change.words(["fewer bytes", "more bytes"], bytes) {
+                Some(words) => format!("{against}, {words} pass between nodes."),
+                None => format!("{against}, as many bytes pass between nodes."),
+            };
+            (text, outcome, vec!["By bytes; the run time is unknown.".to_owned()])
         }
     };
     Verdict { text, outcome, details }
 }
 
-/// `12.0 % less`, `as much`.
-fn change(before: f64, after: f64, less: &str, more: &str) -> String {
-    if (after - before).abs() <= NO_DIFFERENCE * before || before <= 0.0 {
-        return "as before".to_owned();
+/// The time that the second of two placements saves, as a share of that of the first: the seeds are the
+/// same, so what they have in common cancels.
+fn saved_by_seed([before, after]: [&Replications; 2], time: fn(&Run) -> Seconds) -> Estimate {
+    let is_whole = |(before, after): &(&Run, &Run)| before.stopped.or(after.stopped).is_none();
+    let runs = before.outcomes.iter().zip(&after.outcomes).filter(is_whole);
+    let shares = runs.map(|(before, after)| saved(time(after).0, time(before).0));
+    Estimate::of(&shares.collect::<Vec<f64>>())
+}
+
+/// What a placement changes against another.
+struct Change {
+    /// The amounts, that of the other first.
+    amounts: [f64; 2],
+    /// The share of that of the other that is saved.
+    saved: Estimate,
+}
+
+/// Whether an amount is less or more than before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Direction {
+    Less,
+    More,
+}
+
+impl Change {
+    /// `None` for no difference, or none beyond its error.
+    fn direction(&self) -> Option<Direction> {
+        let Estimate { mean, half_width } = self.saved;
+        (mean.abs() > half_width && mean.abs() > NO_DIFFERENCE).then_some(if mean > 0.0 {
+            Direction::Less
+        } else {
+            Direction::More
+        })
     }
-    let share = 100.0 * (1.0 - after / before);
-    if share > 0.0 { format!("{share:.1} % {less}") } else { format!("{:.1} % {more}", -share) }
+
+    /// `12.0 % less (± 0.3 %)`, or both amounts if that of the other is 0; `None` without a difference.
+    fn words(&self, [less, more]: [&str; 2], shown: impl Fn(f64) -> String) -> Option<String> {
+        let ([before, after], Estimate { mean, half_width }) = (self.amounts, self.saved);
+        if mean.abs() <= NO_DIFFERENCE {
+            return None;
+        }
+        if before <= 0.0 {
+            return Some(format!("{} instead of {}", shown(after), shown(before)));
+        }
+        let word = if mean > 0.0 { less } else { more };
+        let width = match half_width > 0.0 && half_width.is_finite() {
+            true => format!(" (± {:.1} %)", 100.0 * half_width),
+            false => String::new(),
+        };
+        Some(format!("{:.1} % {word}{width}", 100.0 * mean.abs()))
+    }
 }
 
 fn row(simulated: &Simulated<'_>) -> StrategyRow {
@@ -250,5 +309,45 @@ fn servers(servers: &[ServerRow]) -> Table {
             column("longest queue", None, true),
         ],
         rows: most.iter().map(row).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn change(amounts: [f64; 2], half_width: f64) -> Change {
+        Change { amounts, saved: Estimate { mean: saved(amounts[1], amounts[0]), half_width } }
+    }
+
+    #[test]
+    fn changes_are_shares_of_what_was_before() {
+        let words = |change: Change| {
+            let bytes = |amount| format!("{:.1}", Bytes(amount as u64));
+            (change.words(["less", "more"], bytes), change.direction())
+        };
+        let share = |text: &str, direction| (Some(text.to_owned()), direction);
+        // Milliseconds and hours alike.
+        for unit in [1e-3, 3600.0] {
+            let less = words(change([unit, 0.88 * unit], 0.003));
+            assert_eq!(less, share("12.0 % less (± 0.3 %)", Some(Direction::Less)));
+            let more = words(change([unit, 2.336 * unit], 0.0));
+            assert_eq!(more, share("133.6 % more", Some(Direction::More)));
+            // Within the error.
+            let unsure = words(change([unit, 0.9 * unit], 0.2));
+            assert_eq!(unsure, share("10.0 % less (± 20.0 %)", None));
+            assert_eq!(words(change([unit, 1.0004 * unit], 0.0)), (None, None));
+        }
+    }
+
+    #[test]
+    fn against_nothing_both_amounts_are_told() {
+        let change = |after| change([0.0, after], 0.0);
+        let bytes = |amount| format!("{:.1}", Bytes(amount as u64));
+        let words = change(104_857_600.0).words(["fewer", "more"], bytes);
+        assert_eq!(words.as_deref(), Some("104.9 MB instead of 0 B"));
+        assert_eq!(change(104_857_600.0).direction(), Some(Direction::More));
+        assert_eq!(change(0.0).words(["fewer", "more"], bytes), None);
+        assert_eq!(change(0.0).direction(), None);
     }
 }

@@ -6,7 +6,7 @@ use super::data::{FactGroup, Finding, Kind, Outcome, Report, Verdict};
 use super::findings::{Found, Unmeasured};
 use super::placements::{PlacementRole, Shown};
 use super::strategies::StrategyTable;
-use crate::choose::{Candidate, NotSimulated, Plan, PlanError};
+use crate::choose::{Basis, Candidate, NotSimulated, Plan, PlanError};
 use crate::cluster::Cluster;
 use crate::map::StrategyId;
 use crate::report::answer::{Answer, Role, Verdict as AnswerVerdict};
@@ -146,7 +146,11 @@ fn verdict(comparison: &Comparison) -> Verdict {
         },
         None => Verdict {
             text: comparison.reason.clone(),
-            outcome: if comparison.matters { Outcome::Gain } else { Outcome::NoGain },
+            outcome: match (comparison.matters, comparison.by) {
+                (false, _) => Outcome::NoGain,
+                (true, Basis::Static) => Outcome::LessTraffic,
+                (true, _) => Outcome::Gain,
+            },
             details: because[1..].to_vec(),
         },
     }

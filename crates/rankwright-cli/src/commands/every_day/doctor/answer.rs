@@ -169,7 +169,7 @@ impl Examination {
 fn meaning(state: State) -> Meaning {
     match state {
         State::Ok => Meaning::Good,
-        State::Missing | State::NotNeeded => Meaning::Warning,
+        State::Missing | State::NotNeeded | State::NotTried => Meaning::Warning,
         State::Broken => Meaning::Error,
     }
 }

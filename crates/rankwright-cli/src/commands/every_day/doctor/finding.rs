@@ -16,6 +16,8 @@ pub(super) enum State {
     Broken,
     /// It is not there, and nothing here needs it.
     NotNeeded,
+    /// Whether it works could not be tried.
+    NotTried,
 }
 
 impl State {
@@ -26,6 +28,7 @@ impl State {
             Self::Missing => "missing",
             Self::Broken => "broken",
             Self::NotNeeded => "not needed",
+            Self::NotTried => "not tried",
         }
     }
 }
@@ -59,6 +62,10 @@ impl Finding {
 
     pub(super) fn not_needed(part: impl Into<String>, found: impl Into<String>) -> Self {
         Self::new(part, State::NotNeeded, found)
+    }
+
+    pub(super) fn not_tried(part: impl Into<String>, found: impl Into<String>) -> Self {
+        Self::new(part, State::NotTried, found)
     }
 
     pub(super) fn broken(part: impl Into<String>, found: impl Into<String>) -> Self {

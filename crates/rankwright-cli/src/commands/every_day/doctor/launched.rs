@@ -35,7 +35,7 @@ fn two_ranks(mpi: &Mpi, command: &mut Command) {
 pub(super) fn ranks(here: &Here<'_>) -> Vec<Finding> {
     // The check of the shim says if it is missing.
     let Ok(shim) = shim_beside_us() else { return Vec::new() };
-    let started = |mpi: &Mpi| {
+    let started = |mpi: &Mpi| -> Result<(), Failure> {
         let mut command = Command::new(&mpi.launcher);
         two_ranks(mpi, &mut command);
         command.arg(&shim).arg(shim_options::REPORT);
@@ -45,8 +45,8 @@ pub(super) fn ranks(here: &Here<'_>) -> Vec<Finding> {
         numbers.sort_unstable();
         match numbers[..] {
             [0, 1] => Ok(()),
-            [] => Err(first_line(&ended.error, &ended.status.to_string())),
-            _ => Err(format!("expected ranks 0 and 1, found {numbers:?}")),
+            [] => Err(first_line(&ended.error, &ended.status.to_string()).into()),
+            _ => Err(format!("expected ranks 0 and 1, found {numbers:?}").into()),
         }
     };
     of_launchers(here, "2 ranks started", started)
@@ -54,9 +54,9 @@ pub(super) fn ranks(here: &Here<'_>) -> Vec<Finding> {
 
 /// Whether a program of each ABI is recorded: its profile must have both messages.
 pub(super) fn recorded(here: &Here<'_>) -> Vec<Finding> {
-    let record = |mpi: &Mpi| {
+    let record = |mpi: &Mpi| -> Result<(), Failure> {
         let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
-        let program = built(mpi, folder.path())?;
+        let program = built(mpi, folder.path()).map_err(Failure::NotTried)?;
         let profile = folder.path().join("exchange.rwp");
         let us = std::env::current_exe().map_err(|error| error.to_string())?;
         let mut command = Command::new(us);
@@ -65,32 +65,51 @@ pub(super) fn recorded(here: &Here<'_>) -> Vec<Finding> {
         command.arg(program);
         let ended = child::ended(&mut command, PATIENCE).map_err(|error| error.to_string())?;
         if !ended.status.success() {
-            return Err(first_line(&ended.error, &ended.status.to_string()));
+            return Err(first_line(&ended.error, &ended.status.to_string()).into());
         }
         let profile = profile_file::read(&profile).map_err(|error| error.to_string())?;
         let messages: u64 = profile.flows.iter().map(|record| record.flow.messages).sum();
         match (profile.ranks.len(), messages) {
             (2, 2) => Ok(()),
             (ranks, messages) => {
-                Err(format!("expected 2 ranks with 2 messages, found {ranks} with {messages}"))
+                let why =
+                    format!("expected 2 ranks with 2 messages, found {ranks} with {messages}");
+                Err(why.into())
             }
         }
     };
     of_launchers(here, "2 ranks recorded", record)
 }
 
-/// A finding for each launcher that this user may use. The commands stop if none works.
+/// Why there is no success.
+enum Failure {
+    /// It does not work.
+    Broken(String),
+    /// What the attempt itself needs is missing; the commands may work.
+    NotTried(String),
+}
+
+impl From<String> for Failure {
+    fn from(why: String) -> Self {
+        Self::Broken(why)
+    }
+}
+
+/// A finding for each launcher that this user may use. The commands stop if none works and one is broken.
 fn of_launchers(
     here: &Here<'_>,
     done: &str,
-    does: impl Fn(&Mpi) -> Result<(), String>,
+    does: impl Fn(&Mpi) -> Result<(), Failure>,
 ) -> Vec<Finding> {
     let usable = here.launchers.iter().filter(|mpi| refused(mpi).is_none());
     let tried: Vec<_> = usable.map(|mpi| (mpi, does(mpi))).collect();
     let works = tried.iter().any(|(_, result)| result.is_ok());
-    let finding = |(mpi, result): (&Mpi, Result<(), String>)| match result {
+    let finding = |(mpi, result): (&Mpi, Result<(), Failure>)| match result {
         Ok(()) => Finding::ok(name_of(mpi), format!("{done}, {}", title(mpi))),
-        Err(why) => {
+        Err(Failure::NotTried(why)) => {
+            Finding::not_tried(name_of(mpi), format!("{}: {why}", title(mpi)))
+        }
+        Err(Failure::Broken(why)) => {
             let advice = format!("try it by hand: `{} -n 2 hostname`", mpi.launcher.display());
             Finding::broken(name_of(mpi), format!("{}: {why}", title(mpi)))
                 .advice(advice)
@@ -100,7 +119,8 @@ fn of_launchers(
     tried.into_iter().map(finding).collect()
 }
 
-/// Compiles the program with the MPI's compiler.
+/// Compiles the program with the MPI's compiler. Nodes with an installed tracer need none, so that it fails
+/// says nothing of `profile`.
 fn built(mpi: &Mpi, folder: &Path) -> Result<std::path::PathBuf, String> {
     let abi = Abi::of_family(mpi.family);
     let target = Target { abi, launcher: &mpi.launcher, is_its_launcher: true, library: None };
@@ -114,7 +134,10 @@ fn built(mpi: &Mpi, folder: &Path) -> Result<std::path::PathBuf, String> {
     let ended = child::ended(&mut command, PATIENCE).map_err(|error| error.to_string())?;
     match ended.status.success() {
         true => Ok(program),
-        false => Err(first_line(&ended.error, &ended.status.to_string())),
+        false => {
+            let said = first_line(&ended.error, &ended.status.to_string());
+            Err(format!("{} compiles nothing: {said}", compiler.path().display()))
+        }
     }
 }
 

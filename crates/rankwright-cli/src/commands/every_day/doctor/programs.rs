@@ -7,8 +7,8 @@ use std::time::Duration;
 use rankwright::launch::{self, MPI_LAUNCHERS};
 use rankwright_shim_format::shim_options;
 
-use super::finding::Finding;
-use super::packages;
+use super::finding::{Finding, State};
+use super::packages::{self, Packages};
 use crate::host::mpi::built::{Compiler, Target};
 use crate::host::mpi::installed::Installed;
 use crate::host::mpi::launcher::MpiLauncher;
@@ -32,6 +32,8 @@ pub(super) struct Here<'a> {
     pub(super) launchers: Vec<Mpi>,
     /// Programs with the name of a launcher that are none.
     others: Vec<(PathBuf, String)>,
+    /// Slurm and Flux, in the order of [`MANAGERS`].
+    managers: Vec<Managed>,
 }
 
 impl<'a> Here<'a> {
@@ -45,12 +47,13 @@ impl<'a> Here<'a> {
             seen.push(real);
             new
         });
-        Self { launch, verbosity, launchers, others: installed.others }
+        let managers = MANAGERS.iter().map(Managed::look).collect();
+        Self { launch, verbosity, launchers, others: installed.others, managers }
     }
 
-    /// Whether ranks can be started without an MPI launcher.
-    fn has_resource_manager(&self) -> bool {
-        MANAGERS.iter().any(|manager| find_program(Path::new(manager.program)).is_some())
+    /// The program of a resource manager that starts ranks without an MPI launcher.
+    fn starter(&self) -> Option<&Path> {
+        self.managers.iter().find_map(|managed| managed.starter.as_deref())
     }
 
     /// The launchers, one for each ABI of their libraries.
@@ -90,7 +93,7 @@ pub(super) fn refused(mpi: &Mpi) -> Option<String> {
 /// The MPI launchers on PATH.
 pub(super) fn launchers(here: &Here<'_>) -> Vec<Finding> {
     let usable = here.launchers.iter().any(|mpi| refused(mpi).is_none());
-    let stops = !usable && !here.has_resource_manager();
+    let stops = !usable && here.starter().is_none();
     let finding = |mpi: &Mpi| {
         let found = format!("{}, {}", title(mpi), mpi.launcher.display());
         match refused(mpi) {
@@ -154,45 +157,79 @@ pub(super) fn shim(_: &Here<'_>) -> Vec<Finding> {
 
 /// The tracer for each ABI: installed, or a compiler that builds it.
 pub(super) fn tracers(here: &Here<'_>) -> Vec<Finding> {
-    let mut findings: Vec<Finding> =
-        here.one_per_abi().into_iter().map(|(mpi, abi)| tracer(here, mpi, abi)).collect();
-    let works = findings.iter().any(|finding| finding.state == super::finding::State::Ok);
+    let with_launcher = |(mpi, abi): (&Mpi, Abi)| {
+        let target = Target { abi, launcher: &mpi.launcher, is_its_launcher: true, library: None };
+        tracer(here, &target).unwrap_or_else(|| {
+            let found = format!("not installed, and no mpicc of {} to build it", title(mpi));
+            Finding::missing(part_of(abi), found).packages(packages_of(abi))
+        })
+    };
+    let mut findings: Vec<Finding> = here.one_per_abi().into_iter().map(with_launcher).collect();
     if findings.is_empty() {
-        let installed = Abi::ALL.into_iter().find_map(|abi| TRACER.installed(abi));
-        findings.push(match installed {
-            Some(path) => Finding::ok("tracer", path.display().to_string()),
-            None => Finding::not_needed("tracer", "no MPI launcher to record programs with"),
-        });
+        findings = without_launcher(here);
     }
+    let works = findings.iter().any(|finding| finding.state == State::Ok);
     findings.into_iter().map(|finding| finding.stopping(!works)).collect()
 }
 
-fn tracer(here: &Here<'_>, mpi: &Mpi, abi: Abi) -> Finding {
-    let part = format!("tracer, {}", abi.name());
-    if let Some(installed) = TRACER.installed(abi) {
-        return Finding::ok(part, format!("{}, installed", installed.display()));
+/// The tracers where no MPI launcher is on PATH: a resource manager may start programs of any MPI.
+fn without_launcher(here: &Here<'_>) -> Vec<Finding> {
+    let Some(launcher) = here.starter() else {
+        let installed = Abi::ALL.into_iter().find_map(|abi| TRACER.installed(abi));
+        return vec![match installed {
+            Some(path) => Finding::ok("tracer", path.display().to_string()),
+            None => Finding::not_needed("tracer", "no MPI launcher to record programs with"),
+        }];
+    };
+    let of_abi =
+        |abi| tracer(here, &Target { abi, launcher, is_its_launcher: false, library: None });
+    let findings: Vec<Finding> = Abi::ALL.into_iter().filter_map(of_abi).collect();
+    if !findings.is_empty() {
+        return findings;
     }
-    let needed = match abi {
+    let found = format!(
+        "not installed, and no mpicc on PATH to build it for programs that {} starts",
+        launcher.display()
+    );
+    let advice = "load the module of your MPI (`module avail`)";
+    vec![Finding::missing("tracer", found).packages(&packages::OPEN_MPI).advice(advice)]
+}
+
+fn part_of(abi: Abi) -> String {
+    format!("tracer, {}", abi.name())
+}
+
+/// The packages with the compiler of an ABI.
+fn packages_of(abi: Abi) -> &'static Packages {
+    match abi {
         Abi::OpenMpi => &packages::OPEN_MPI,
         Abi::Mpich | Abi::Standard => &packages::MPICH,
-    };
-    let target = Target { abi, launcher: &mpi.launcher, is_its_launcher: true, library: None };
-    let Ok(compiler) = TRACER.compiler(&target) else {
-        let found = format!("not installed, and no mpicc of {} to build it", title(mpi));
-        return Finding::missing(part, found).packages(needed);
-    };
+    }
+}
+
+/// The tracer for an MPI; `None` if it is not installed and there is no compiler to build it.
+fn tracer(here: &Here<'_>, target: &Target<'_>) -> Option<Finding> {
+    let part = part_of(target.abi);
+    if let Some(installed) = TRACER.installed(target.abi) {
+        return Some(Finding::ok(part, format!("{}, installed", installed.display())));
+    }
+    let compiler = TRACER.compiler(target).ok()?;
     let path = compiler.path().display();
     if let Err(why) = compiles(&compiler) {
-        let packages = if why.contains("mpi.h") { needed } else { &packages::COMPILER };
-        return Finding::broken(part, format!("{path} compiles nothing: {why}")).packages(packages);
+        let packages = match why.contains("mpi.h") {
+            true => packages_of(target.abi),
+            false => &packages::COMPILER,
+        };
+        let found = format!("{path} compiles nothing: {why}");
+        return Some(Finding::broken(part, found).packages(packages));
     }
     if !here.launch {
-        return Finding::ok(part, format!("builds with {path}"));
+        return Some(Finding::ok(part, format!("builds with {path}")));
     }
-    match TRACER.built(&target, here.verbosity) {
+    Some(match TRACER.built(target, here.verbosity) {
         Ok(built) => Finding::ok(part, format!("{}, built with {path}", built.display())),
         Err(error) => Finding::broken(part, format!("{error:#}")).packages(&packages::COMPILER),
-    }
+    })
 }
 
 /// Whether a compiler wrapper finds its compiler and the headers of C and MPI; else the first line of
@@ -229,22 +266,43 @@ const MANAGERS: [Manager; 2] = [
 /// The time limit of a controller.
 const CONTROLLER: Duration = Duration::from_secs(5);
 
-/// Slurm and Flux.
-pub(super) fn resource_managers(_: &Here<'_>) -> Vec<Finding> {
-    MANAGERS.iter().map(resource_manager).collect()
+/// What is known of a resource manager.
+#[derive(Debug)]
+struct Managed {
+    finding: Finding,
+    /// Its program, if that can start ranks: its controller answers, or we are inside one of its jobs.
+    starter: Option<PathBuf>,
 }
 
-fn resource_manager(manager: &Manager) -> Finding {
-    let Manager { name, program, ask } = manager;
-    let Some(path) = find_program(Path::new(program)) else {
+/// Slurm and Flux.
+pub(super) fn resource_managers(here: &Here<'_>) -> Vec<Finding> {
+    here.managers.iter().map(|managed| managed.finding.clone()).collect()
+}
+
+impl Managed {
+    fn look(manager: &Manager) -> Self {
+        let Manager { name, program, .. } = manager;
         let inside = batch_job::title_here().filter(|title| title.ends_with(name));
-        return match inside {
-            Some(title) => Finding::broken(*name, format!("in {title}, but no {program} on PATH"))
-                .advice(format!("load the module of {name}")),
-            None => Finding::not_needed(*name, format!("no {program} on PATH")),
+        let Some(path) = find_program(Path::new(program)) else {
+            let finding = match inside {
+                Some(title) => {
+                    Finding::broken(*name, format!("in {title}, but no {program} on PATH"))
+                        .advice(format!("load the module of {name}"))
+                }
+                None => Finding::not_needed(*name, format!("no {program} on PATH")),
+            };
+            return Self { finding, starter: None };
         };
-    };
-    let version = child::ended(Command::new(&path).arg("--version"), PATIENCE);
+        let finding = controller(manager, &path);
+        let starts = finding.state == State::Ok || inside.is_some();
+        Self { finding, starter: starts.then_some(path) }
+    }
+}
+
+/// Whether the program of a resource manager and its controller answer.
+fn controller(manager: &Manager, path: &Path) -> Finding {
+    let Manager { name, ask, .. } = manager;
+    let version = child::ended(Command::new(path).arg("--version"), PATIENCE);
     let version = match version {
         Ok(ended) => {
             let said = if ended.output.trim().is_empty() { ended.error } else { ended.output };

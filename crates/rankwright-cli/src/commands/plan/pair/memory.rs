@@ -2,8 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use rankwright::pairing::MemoryUse;
+use rankwright::cluster::Cluster;
 use rankwright::pairing::read::{self, Bound, CacheUse, MeasuredTraffic};
+use rankwright::pairing::{MemoryUse, Prediction};
 use rankwright::traffic::Job;
 use rankwright::units::{Bytes, BytesPerSecond};
 use serde::Serialize;
@@ -71,8 +72,20 @@ pub(super) struct MemoryRow {
     /// What a rank occupies of the last-level cache.
     #[serde(skip_serializing_if = "Option::is_none")]
     cache_bytes: Option<u64>,
+    /// `None` if it was given.
+    #[serde(skip)]
+    recorded: Option<Recorded>,
     #[serde(skip)]
     note: String,
+}
+
+/// How a rate was recorded.
+#[derive(Debug, Clone, Copy)]
+struct Recorded {
+    /// How many ranks ran there.
+    ranks: f64,
+    /// The share of the recorded time to which the rate belongs.
+    computing: f64,
 }
 
 /// The uses of a rank of each job, and a row for each that is known.
@@ -123,6 +136,7 @@ fn given_rate(name: &str, rate: BytesPerSecond) -> (MemoryUse, MemoryRow) {
         date: None,
         bound: None,
         cache_bytes: None,
+        recorded: None,
         note: String::new(),
     };
     (MemoryUse { traffic: Some(rate), cache: None }, row)
@@ -155,7 +169,7 @@ fn measured(
     ranks: f64,
     found: MeasuredTraffic,
 ) -> (MemoryUse, MemoryRow) {
-    let computing = computing_share(job);
+    let computing = if found.of_regions { 1.0 } else { computing_share(job) };
     let rate = BytesPerSecond(found.rate.0 / ranks / computing);
     let bound = match found.bound {
         Bound::Exact => None,
@@ -193,12 +207,14 @@ fn measured(
         date: found.date,
         bound,
         cache_bytes: cache.map(|cache| cache.occupied.0),
+        recorded: Some(Recorded { ranks, computing }),
         note,
     };
     (MemoryUse { traffic: Some(rate), cache }, row)
 }
 
-/// The share of a recorded run in which ranks compute; 1 if unknown. All traffic is taken to be of that time.
+/// The share of a recorded run in which ranks compute; 1 if unknown. All traffic is taken to be of that time,
+/// except that of regions: what a program marks is its computing.
 fn computing_share(job: &Job) -> f64 {
     let Some(wall) = job.seen.wall.filter(|wall| wall.0 > 0.0) else { return 1.0 };
     if job.compute.is_empty() || job.seen.shared_pus {
@@ -228,6 +244,41 @@ pub(super) fn notes(known: &Known, names: &[String]) -> Vec<String> {
         let text =
             "caches not considered where what a job occupies of them is unknown (resctrl says it)";
         notes.push(text.to_owned());
+    }
+    notes
+}
+
+/// Limits what jobs use that were recorded with more traffic than the memories of the cluster have: these have
+/// at least that, so the description is wrong. A note for each of them. `prediction` is by the uses before.
+pub(super) fn limited(
+    known: &mut Known,
+    cluster: &Cluster,
+    (names, jobs): (&[String], &[Job]),
+    prediction: &Prediction,
+) -> Vec<String> {
+    let mut notes = Vec::new();
+    for (job, name) in names.iter().enumerate() {
+        let row = known.rows.iter().find(|row| row.job == *name);
+        let recorded = row.and_then(|row| row.recorded);
+        let (Some(recorded), Some(load)) = (recorded, prediction.alone[job].memory) else {
+            continue;
+        };
+        let Some(traffic) = &mut known.uses[job].traffic else { continue };
+        // With fewer ranks than a whole node takes, less was counted.
+        let on_node = cluster.machine(load.node).cores.len().min(jobs[job].ranks as usize);
+        let share = recorded.computing * (recorded.ranks / on_node as f64).min(1.0);
+        let counted = BytesPerSecond(load.wanted.0 / load.cache_growth * share);
+        if counted.0 <= load.has.0 {
+            continue;
+        }
+        traffic.0 *= load.has.0 / load.wanted.0;
+        let node = &cluster.node(load.node).name;
+        let there = cluster.memory_bandwidth(load.node, load.numa);
+        notes.push(format!(
+            "the bandwidth of {node}'s NUMA node L#{} is too low in the description of {}: {name} alone was \
+             recorded with {counted:.1}, {there} there, and counts as all of that; measure it (calibrate)",
+            load.numa, cluster.name
+        ));
     }
     notes
 }

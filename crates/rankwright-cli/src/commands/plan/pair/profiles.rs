@@ -147,18 +147,25 @@ impl ProfileOptions {
 }
 
 /// The prediction with what is known of memories, and notes on it.
-fn with_memory(mut predicted: Predicted, known: Known) -> anyhow::Result<Predicted> {
+fn with_memory(mut predicted: Predicted, mut known: Known) -> anyhow::Result<Predicted> {
     predicted.notes.extend(memory::notes(&known, &predicted.names));
     if known.rows.is_empty() {
         return Ok(predicted);
     }
     let shapes: Vec<JobShape> =
         (0..predicted.names.len()).map(|job| predicted.shape(job)).collect();
-    let prediction = predicted.prediction;
-    let prediction = prediction
-        .with_memory_use(&predicted.cluster, &shapes, &known.uses)
-        .map_err(|error| with_exit_code(error.into()))?;
-    Ok(Predicted { prediction, memory: known.rows, ..predicted })
+    let Predicted { cluster, names, jobs, prediction, .. } = &predicted;
+    let by_uses = |known: &Known| {
+        let prediction = prediction.clone().with_memory_use(cluster, &shapes, &known.uses);
+        prediction.map_err(|error| with_exit_code(error.into()))
+    };
+    let mut with_memory = by_uses(&known)?;
+    let limited = memory::limited(&mut known, cluster, (names, jobs), &with_memory);
+    if !limited.is_empty() {
+        with_memory = by_uses(&known)?;
+    }
+    predicted.notes.extend(limited);
+    Ok(Predicted { prediction: with_memory, memory: known.rows, ..predicted })
 }
 
 /// A note on pairs that were not replayed together.

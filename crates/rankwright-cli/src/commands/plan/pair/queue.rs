@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use rankwright::cluster::hostlist;
-use rankwright::pairing::queue::{NodeSharing, Proposal, QueuedJob, Start, Why, propose};
+use rankwright::pairing::queue::{NodeSharing, Proposal, QueuedJob, Start, WaitsFor, Why, propose};
 use rankwright::pairing::read::{COLUMNS, EXPECTED_QUEUE, Queue};
 use rankwright::pairing::{JobSet, PairOptions};
 use rankwright::report::to_json;
@@ -75,8 +75,14 @@ impl QueueReport {
         jobs: &JobSet,
         cpus_per_node: u32,
         options: &PairOptions,
-        notes: Vec<String>,
+        mut notes: Vec<String>,
     ) -> Self {
+        if !queue.tells_reasons && queue.jobs.iter().any(|job| !job.runs()) {
+            notes.push(format!(
+                "the queue does not say which jobs are held, and which depend on others (an update replaces \
+                 that): take squeue -o \"{COLUMNS}\""
+            ));
+        }
         let proposal = propose(jobs, &queue.jobs, cpus_per_node, options);
         let starts: Vec<StartRow> =
             proposal.starts.iter().map(|start| StartRow::new(start, &queue.jobs)).collect();
@@ -181,16 +187,32 @@ impl StartRow {
         let (job, other) = (&queue[start.job], &queue[start.beside]);
         let nodes = (!start.hosts.is_empty()).then(|| hostlist::compress(&start.hosts));
         let (id, beside) = (&job.id, &other.id);
+        let release = |job: &QueuedJob| {
+            let held = job.waits_for == WaitsFor::Owner && !job.runs();
+            let id = &job.id;
+            held.then(|| format!("scontrol release {id}   # as its owner, who holds it"))
+        };
         let commands = match &nodes {
-            Some(nodes) => vec![format!("scontrol update JobId={id} ReqNodeList={nodes}")],
+            Some(nodes) => {
+                let update = format!("scontrol update JobId={id} ReqNodeList={nodes}");
+                [update].into_iter().chain(release(job)).collect()
+            }
             // The first one's nodes are known when it runs.
-            None => vec![
-                format!("scontrol update JobId={id} Dependency=after:{beside}"),
-                format!(
-                    "scontrol update JobId={id} ReqNodeList=$(squeue -h -j {beside} -o %N)   # when \
-                     {beside} runs"
-                ),
-            ],
+            None => {
+                let of_other = format!("$(squeue -h -j {beside} -o %N)");
+                let list = match job.nodes < other.nodes {
+                    true => format!(
+                        "$(scontrol show hostnames {of_other} | head -n {} | paste -sd, -)",
+                        job.nodes
+                    ),
+                    false => of_other,
+                };
+                let after = format!("scontrol update JobId={id} Dependency=after:{beside}");
+                let update =
+                    format!("scontrol update JobId={id} ReqNodeList={list}   # when {beside} runs");
+                let begin = [after].into_iter().chain(release(job)).chain(release(other));
+                begin.chain([update]).collect()
+            }
         };
         Self {
             job: id.clone(),
@@ -266,6 +288,11 @@ fn sentence(proposal: &Proposal, queue: &Queue, starts: &[StartRow], answer: &st
 fn reason(why: Why, job: &QueuedJob) -> &'static str {
     match why {
         Why::Unknown => "nothing is known of a program of this name",
+        Why::Array => {
+            "it stands for several tasks of an array, which an update would change together"
+        }
+        Why::Depends => "it depends on other jobs",
+        Why::HeldByAdministrator => "an administrator holds it",
         Why::WholeNodes if job.sharing == NodeSharing::Never => {
             "it has its nodes for itself (--exclusive)"
         }

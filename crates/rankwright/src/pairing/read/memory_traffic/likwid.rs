@@ -139,10 +139,19 @@ pub(super) fn read(text: &str, file: &str) -> Result<MeasuredTraffic, InputError
         return Err(InputError::new(file, found, GROUPS));
     };
     let mut source = format!("likwid-perfctr, group {}", groups.join(", "));
-    if !regions.is_empty() {
+    let of_regions = !regions.is_empty();
+    if of_regions {
         source += &format!(", region {}", regions.join(", "));
     }
-    Ok(MeasuredTraffic { rate, bound, cache: None, source, date: None, left_out: Vec::new() })
+    Ok(MeasuredTraffic {
+        rate,
+        of_regions,
+        bound,
+        cache: None,
+        source,
+        date: None,
+        left_out: Vec::new(),
+    })
 }
 
 /// What a metric of LIKWID says.

@@ -20,6 +20,8 @@ pub const EXPECTED_MEMORY_TRAFFIC: &str = "memory traffic: CSV of likwid-perfctr
 pub struct MeasuredTraffic {
     /// Bytes read from and written to memory per second, the mean over the recorded time.
     pub rate: BytesPerSecond,
+    /// Whether the recorded time is that of regions which the program marked, and not its whole run.
+    pub of_regions: bool,
     /// How the true rate may differ from `rate`.
     pub bound: Bound,
     /// The last-level cache, where it was observed.

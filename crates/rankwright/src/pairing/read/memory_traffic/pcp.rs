@@ -99,7 +99,7 @@ pub(super) fn read(text: &str, file: &str) -> Result<MeasuredTraffic, InputError
     };
     let bound = bound.without(left_out.len());
     let source = format!("PCP, {source}");
-    Ok(MeasuredTraffic { rate, bound, cache: None, source, date, left_out })
+    Ok(MeasuredTraffic { rate, of_regions: false, bound, cache: None, source, date, left_out })
 }
 
 /// The metrics of memory traffic with their values, and the time of the first row.

@@ -1,5 +1,6 @@
 //! `perf stat -x,`: `[time,][place,[units,]]value,unit,event,run time,percent counted[,metric,unit]`. Any
-//! separator, with or without `-I`, `--per-socket`, `--per-node` and `-A`.
+//! separator, with or without `-I`, `--per-socket`, `--per-node` and `-A`. With `-I` and `--summary` the sums
+//! over all intervals follow in lines that begin with `summary`; they are left out.
 
 use super::counters::{LINE, Sums, counted};
 use super::{MeasuredTraffic, count, lines};
@@ -26,6 +27,9 @@ struct Sample<'a> {
 
 fn sample(line: &str, separator: char) -> Option<Sample<'_>> {
     let fields: Vec<&str> = line.split(separator).map(str::trim).collect();
+    if fields[0] == "summary" {
+        return None;
+    }
     let is_value = |text: &str| count(text).is_some() || text.starts_with("<not ");
     let is_number = |text: &str| text.parse::<f64>().is_ok();
     // Before the value stand a time, a place and how many units were added up there.
@@ -63,6 +67,7 @@ pub(super) fn read(text: &str, file: &str) -> Result<MeasuredTraffic, InputError
     let separator = separator(text).unwrap_or(',');
     let samples: Vec<(usize, Sample<'_>)> =
         lines(text).filter_map(|(number, line)| Some((number, sample(line, separator)?))).collect();
+    refuse_sums(&samples, file)?;
     let mut bytes = Sums::default();
     let mut missing: Vec<(usize, &Sample<'_>)> = Vec::new();
     for (number, sample) in &samples {
@@ -91,12 +96,28 @@ pub(super) fn read(text: &str, file: &str) -> Result<MeasuredTraffic, InputError
     rate.0 /= elapsed;
     Ok(MeasuredTraffic {
         rate,
+        of_regions: false,
         bound: bound.without(missing.len()),
         cache: None,
         source: format!("perf stat, {source}"),
         date: text.lines().find_map(|line| line.strip_prefix("# started on ")).map(str::to_owned),
         left_out: left_out.collect(),
     })
+}
+
+/// Refuses counts without a time among counts of intervals: they would be counted twice.
+fn refuse_sums(samples: &[(usize, Sample<'_>)], file: &str) -> Result<(), InputError> {
+    let is_sum = |(_, sample): &&(usize, Sample<'_>)| sample.time.is_none();
+    let Some((number, sample)) = samples.iter().find(is_sum) else { return Ok(()) };
+    if samples.iter().all(|sample| is_sum(&sample)) {
+        return Ok(());
+    }
+    let found = format!("{} without a time", sample.event);
+    let advice =
+        "if these are the sums of --summary, leave them out: --no-csv-summary removes their mark";
+    Err(InputError::new(file, found, "a time, as on the lines of intervals (-I)")
+        .at_line(*number)
+        .with_advice(advice))
 }
 
 /// Why the file has no memory traffic.

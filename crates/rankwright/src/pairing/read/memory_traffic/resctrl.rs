@@ -60,6 +60,7 @@ pub(super) fn read(text: &str, file: &str) -> Result<MeasuredTraffic, InputError
     let size = record.cache.map(Bytes);
     Ok(MeasuredTraffic {
         rate,
+        of_regions: false,
         bound: bound.without(missing),
         cache: record.occupied().map(|occupied| CacheUse { occupied, size }),
         source: format!("resctrl, {name}"),

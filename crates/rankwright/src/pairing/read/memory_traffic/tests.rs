@@ -37,6 +37,7 @@ fn likwid_regions_count_by_their_time() {
     let found = memory_traffic(&text, "f").unwrap();
     assert_rate(&found, 193_280e6);
     assert_eq!(found.source, "likwid-perfctr, group MEM, region solve");
+    assert!(found.of_regions && !read("likwid-mem.csv").of_regions);
     // A second region, three times as long, without traffic.
     let second =
         text.replace("Region solve", "Region wait").replace(",20,20,20,20", ",60,60,60,60");
@@ -113,6 +114,18 @@ fn perf_counts_bytes_per_elapsed_second() {
     assert!(matches!(found.bound, Bound::AtLeast(_)), "cores see a part");
     let tabs = recorded("perf-interval.csv").replace(',', "\t");
     assert_rate(&memory_traffic(&tabs, "f").unwrap(), 91_708.17 * MIB / 2.001_311_245);
+}
+
+#[test]
+fn perf_sums_over_intervals_are_not_counted_again() {
+    let text = recorded("perf-interval.csv");
+    let sums = "         summary,61035.15,MiB,uncore_imc/cas_count_read/,16010000000,100.00,,\n";
+    let found = memory_traffic(&format!("{text}{sums}"), "f").unwrap();
+    assert_eq!(found, read("perf-interval.csv"));
+    // --no-csv-summary leaves out the mark.
+    let found = error(&(text + &sums.replace("         summary,", "")));
+    assert!(found.contains("uncore_imc/cas_count_read/ without a time"), "{found}");
+    assert!(found.contains("--no-csv-summary"), "{found}");
 }
 
 #[test]

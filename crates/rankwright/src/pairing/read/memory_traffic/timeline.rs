@@ -57,7 +57,15 @@ pub(super) fn read(text: &str, file: &str) -> Result<MeasuredTraffic, InputError
         return Err(InputError::new(file, found, "group MEM or another with memory bandwidth"));
     };
     let source = format!("likwid-perfctr -t, {rows} intervals");
-    Ok(MeasuredTraffic { rate, bound, cache: None, source, date: None, left_out: Vec::new() })
+    Ok(MeasuredTraffic {
+        rate,
+        of_regions: false,
+        bound,
+        cache: None,
+        source,
+        date: None,
+        left_out: Vec::new(),
+    })
 }
 
 struct Row {
