@@ -148,6 +148,17 @@ export function halo4096(): Report {
   return large("halo-2d with 4096 ranks on 64 nodes of invented", shape, pairs, blocked, tiled(64, 64, 8, 8, number), 400);
 }
 
+/** One node with more cores than a page shows, of which every second one is free. */
+export function oneNode(): Report {
+  const shape: Shape = { nodes: 1, numas: 16, cores: 256, nics: 1 };
+  const pairs = halo(32, 32, (x, y) => y * 32 + x);
+  const before = Array.from({ length: 1024 }, (_, rank) => 4 * rank);
+  const after = tiled(32, 32, 8, 8, (x, y) => y * 32 + x).map((at) => 4 * at);
+  const base = large("halo-2d with 1024 ranks on one node of invented", shape, pairs, before, after, 50);
+  const two = (place: number[]) => ({ cores: pack(place.map(() => 2)), core_list: pack(place.flatMap((at) => [at, at + 2])) });
+  return { ...base, placements: base.placements!.map((view, i) => ({ ...view, ...two([before, after][i]) })) };
+}
+
 function large(title: string, shape: Shape, pairs: Pair[], before: number[], after: number[], bins: number): Report {
   const base = halo16();
   return {
@@ -234,6 +245,7 @@ export const SAMPLES: Record<string, () => Report> = {
   "halo-16": halo16,
   "all-to-all-1024": allToAll1024,
   "halo-4096": halo4096,
+  "one-node": oneNode,
   "without-timing": withoutTiming,
   pair,
   counters,

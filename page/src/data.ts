@@ -23,7 +23,7 @@ export interface Report {
   devices?: DeviceLoad[];
   timeline?: Timeline;
   strategies?: StrategyTable;
-  /** Tables of reports that are not about one placement: pairs, reproduced numbers, proofs. */
+  /** Tables of reports that are not about one placement: pairs, reproduced numbers. */
   tables?: Table[];
   findings: Finding[];
   missing: Missing[];
@@ -37,7 +37,6 @@ export type Kind =
   | "timeline"
   | "pair"
   | "reproduction"
-  | "proof"
   | "counters";
 
 /** Does it pay? */
@@ -150,6 +149,11 @@ export interface PlacementView {
   core: Packed;
   /** By rank: number of cores. */
   cores: Packed;
+  /**
+   * The cores (L#) of all ranks, one rank after the other; absent if the cores of each rank follow each
+   * other. Without it they are `core` and those behind it.
+   */
+  core_list?: Packed;
   /** By rank: position in the order of places (node, then core). */
   position: Packed;
   /** By rank: names of its network devices, only if chosen. */

@@ -24,7 +24,6 @@ const KINDS: Record<Report["kind"], string> = {
   timeline: "Time line",
   pair: "Jobs that share nodes",
   reproduction: "Reproduction of published numbers",
-  proof: "Predicted and measured",
   counters: "Counters of network devices",
 };
 

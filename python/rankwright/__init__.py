@@ -11,7 +11,8 @@ Profiles as frames and matrices, placements, simulations, and sweeps over many o
     plan.save("placement.json")                       # for `rankwright run`
 
 Names of workloads and clusters are those of the command line. Times are seconds, amounts bytes; ranks count from 0.
-Long work runs with the interpreter's lock released; Ctrl-C ends it.
+Long work runs with the interpreter's lock released. Ctrl-C ends searches, simulations and replays; what reads a file
+or pairs by a table ends first.
 """
 
 from ._clusters import Cluster

@@ -12,15 +12,15 @@ from . import _native
 from ._errors import Error, InputError
 
 
-def count(what: str, value: Any, least: int = 1) -> int | None:
-    """A whole number from ``least`` below 2^32, or None."""
+def count(what: str, value: Any, least: int = 1, below: int = 2**32) -> int | None:
+    """A whole number from ``least``, less than ``below``; or None."""
     if value is None:
         return None
     if isinstance(value, (bool, float)) or not hasattr(value, "__index__"):
         raise InputError(f"{what}: found {value!r}, expected a whole number")
     number = int(value)
-    if not least <= number < 2**32:
-        raise InputError(f"{what}: found {number}, expected {least} to {2**32 - 1}")
+    if not least <= number < below:
+        raise InputError(f"{what}: found {number}, expected {least} to {below - 1}")
     return number
 
 

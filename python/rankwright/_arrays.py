@@ -44,6 +44,43 @@ def amounts_column(output: str) -> str:
         raise InputError(f"output: found `{output}`, expected `size` or `count`") from None
 
 
+def labelled_matrix(matrix: Array, output: str) -> Any:
+    """A traffic matrix as an ``xarray.DataArray``."""
+    try:
+        import xarray
+    except ImportError:
+        raise Error("to_xarray() needs xarray, which is not installed: `pip install xarray`") from None
+    ranks = np.arange(len(matrix))
+    name, units = ("bytes", "B") if output == "size" else ("messages", "1")
+    return xarray.DataArray(
+        matrix,
+        dims=("source", "destination"),
+        coords={"source": ranks, "destination": ranks},
+        name=name,
+        attrs={"long_name": f"{name} from each rank to each rank", "units": units},
+    )
+
+
+def graph_of(ranks: int, flows: dict[str, Array]) -> Any:
+    """Pairs of ranks as a ``networkx.DiGraph``; amounts of the same pair are added up."""
+    try:
+        import networkx
+    except ImportError:
+        raise Error("to_networkx() needs networkx, which is not installed: `pip install networkx`") from None
+    graph = networkx.DiGraph()
+    graph.add_nodes_from(range(ranks))
+    columns = (flows[name].tolist() for name in ("source", "destination", "bytes", "messages"))
+    for source, destination, size, messages in zip(*columns, strict=True):
+        known = graph.get_edge_data(source, destination) or {"weight": 0, "messages": 0}
+        graph.add_edge(
+            source,
+            destination,
+            weight=known["weight"] + size,
+            messages=known["messages"] + messages,
+        )
+    return graph
+
+
 def is_matrix(traffic: object) -> bool:
     """Whether a value is a NumPy array, a SciPy sparse matrix or array, or a networkx graph."""
     return isinstance(traffic, np.ndarray) or hasattr(traffic, "tocoo") or _is_graph(traffic)

@@ -35,7 +35,7 @@ class Cluster:
 
     def __init__(self, name: str | os.PathLike[str], nodes: int | None = None) -> None:
         self._source = name_of(name, "the cluster")
-        self._nodes = count("nodes", nodes)
+        self._nodes: int | list[str] | None = count("nodes", nodes)
         self._handle = _native.Cluster.open(self._source, self._nodes, False)
 
     @classmethod
@@ -44,13 +44,13 @@ class Cluster:
         return cls._of(_native.Cluster.parse(text, name, None), name)
 
     @classmethod
-    def _of(cls, native: _native.Cluster, source: str, nodes: int | None = None) -> Cluster:
+    def _of(cls, native: _native.Cluster, source: str, nodes: int | list[str] | None = None) -> Cluster:
         cluster = cls.__new__(cls)
         cluster._handle, cluster._source, cluster._nodes = native, source, nodes
         return cluster
 
     @classmethod
-    def _built_in(cls, source: str, nodes: int | None, at_least: bool) -> Cluster:
+    def _built_in(cls, source: str, nodes: int | list[str] | None, at_least: bool) -> Cluster:
         return cls._of(_native.Cluster.open(source, nodes, at_least), source, nodes)
 
     @property
@@ -130,12 +130,14 @@ class Cluster:
         return cluster
 
 
-def cluster_of(cluster: ClusterLike, nodes: int | None = None) -> Cluster:
-    """The cluster that a user named or gave; one that is named as a synthetic string has at least ``nodes``."""
+def cluster_of(cluster: ClusterLike, nodes: int | str | None = None) -> Cluster:
+    """The cluster that a user named or gave; one that is named as a synthetic string has at least ``nodes``, or
+    those of a hostlist."""
     if isinstance(cluster, Cluster):
         return cluster
     if isinstance(cluster, (str, os.PathLike)):
-        return Cluster._built_in(os.fspath(cluster), count("nodes", nodes), True)
+        wanted = _native.hosts(nodes) if isinstance(nodes, str) else count("nodes", nodes)
+        return Cluster._built_in(os.fspath(cluster), wanted, True)
     raise InputError(
         f"the cluster: found {type(cluster).__name__}, expected a name, a path or a rankwright.Cluster"
     )

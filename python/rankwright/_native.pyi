@@ -21,7 +21,7 @@ class Table:
 
 class Cluster:
     @staticmethod
-    def open(name: str, nodes: int | None, at_least: bool) -> Cluster: ...
+    def open(name: str, nodes: int | list[str] | None, at_least: bool) -> Cluster: ...
     @staticmethod
     def parse(text: str, file: str, nodes: int | None) -> Cluster: ...
     @property
@@ -47,7 +47,7 @@ class Workload:
         amounts: Sequence[_Integers],
     ) -> Workload: ...
     @staticmethod
-    def together(name: str, workloads: Sequence[Workload]) -> Workload: ...
+    def together(name: str | None, workloads: Sequence[Workload]) -> Workload: ...
     @property
     def name(self) -> str: ...
     @property
@@ -83,6 +83,7 @@ class Planned(TypedDict):
     left_out: list[tuple[str, str]]
     not_simulated: str | None
     stopped: bool
+    warnings: list[str]
 
 class Paired(TypedDict):
     answer: str
@@ -94,7 +95,11 @@ class Paired(TypedDict):
     random_worst: float | None
     gain: float
     jobs: Table
+    gain_half_width: float | None
+    notes: list[str]
 
+def hosts(text: str) -> list[str]: ...
+def names_of(names: str) -> list[str]: ...
 def strategies() -> Table: ...
 def plan(
     workload: Workload, cluster: Cluster, settings: dict[str, Any], progress: _Progress | None

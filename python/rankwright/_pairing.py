@@ -7,7 +7,7 @@ import io
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -19,6 +19,9 @@ from ._frames import Frame, arrays_of, frame
 from ._plans import Progress, check_progress
 from ._profiles import Profile
 from ._workloads import Workload, WorkloadLike, workload_of
+
+#: Bytes per second, a text with a unit, or a file of a tool that counted it.
+MemoryTraffic: TypeAlias = "float | str | os.PathLike[str]"
 
 
 class Pairing:
@@ -33,6 +36,9 @@ class Pairing:
         random_mean: Its mean over random pairings.
         random_worst: That of the worst pairing; ``None`` for more than two jobs per node.
         gain: The gain against ``baseline`` as a share; positive is better.
+        gain_half_width: Of profiles, half the width of the 95 % interval of the gain; ``None`` where it is not
+            known. A gain below it makes the answer ``no difference``.
+        notes: Of profiles, what weakens the answer, and which resource decides; a sentence each.
         by_clocks: Jobs that were replayed by their clocks, because their calls were not recorded.
     """
 
@@ -50,6 +56,8 @@ class Pairing:
         self.random_mean = paired["random_mean"]
         self.random_worst = paired["random_worst"]
         self.gain = paired["gain"]
+        self.gain_half_width = paired["gain_half_width"]
+        self.notes = paired["notes"]
         self.by_clocks = list(by_clocks)
         self._jobs = arrays_of(paired["jobs"])
         self._beside = None if beside is None else arrays_of(beside)
@@ -77,6 +85,7 @@ def pair(
     table: Any = None,
     runtimes: Any = None,
     rules: str | os.PathLike[str] | None = None,
+    memory_traffic: Mapping[str, MemoryTraffic] | None = None,
     objective: str = "sum",
     per_node: int = 2,
     copies: int = 1,
@@ -96,6 +105,9 @@ def pair(
             columns; or a mapping ``{background: {measured: percent}}``.
         runtimes: Run times alone on whole nodes, seconds: a CSV file ``job,seconds`` or a mapping.
         rules: A ``pairing.toml``: facts of jobs, and which must not share nodes.
+        memory_traffic: Of ``jobs``, by name: the memory bandwidth that each rank uses while it computes, in bytes per
+            second or a text such as ``"2GB/s"``; or a file in which likwid-perfctr, perf stat, PCP or resctrl counted
+            it, such as ``"likwid.csv"``, or ``"likwid.csv:ranks=16"`` if 16 ranks ran where it was recorded.
         objective: What should be small: ``sum``, ``runtime``, ``worst``, ``makespan``; or large:
             ``weighted-speedup``.
         per_node: The most jobs on a node.
@@ -126,8 +138,11 @@ def pair(
         "tolerance": float(tolerance),
         "seed": count("seed", seed, least=0),
         "offsets": count("offsets", offsets),
+        "memory_traffic": _traffic(memory_traffic),
     }
     rule_text = None if rules is None else _text(rules, "rules")
+    if jobs is None and memory_traffic is not None:
+        raise InputError("memory_traffic: found it without jobs, expected the jobs that have it")
     if jobs is None:
         percent = None if table is None else _text(table, "table")
         if percent is None and rule_text is None:
@@ -168,6 +183,25 @@ def _jobs_of(jobs: Sequence[WorkloadLike]) -> tuple[Workload, list[str]]:
         if seen[name] > 1:
             names[at] = f"{name}-{seen[name]}"
     return Workload.together(parts), names
+
+
+def _traffic(traffic: Any) -> list[tuple[str, str]]:
+    """The memory traffic of each job: its name with a rate or a file."""
+    if traffic is None:
+        return []
+    if not isinstance(traffic, Mapping):
+        raise InputError(f"memory_traffic: found {traffic!r}, expected a mapping of jobs to rates or files")
+
+    def text(job: Any, value: Any) -> str:
+        if isinstance(value, (str, os.PathLike)):
+            return os.fspath(value)
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            raise InputError(
+                f"memory_traffic[{job!r}]: found {value!r}, expected bytes per second, a text such as 2GB/s or a file"
+            )
+        return f"{float(value):f} B/s"
+
+    return [(str(job), text(job, value)) for job, value in traffic.items()]
 
 
 def _text(source: Any, what: str) -> tuple[str, str]:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
+import time as clock
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias, cast
 
@@ -150,10 +153,16 @@ class Plan:
 
     @property
     def gain(self) -> float | None:
-        """The share of the run time that is saved against the launcher's default; ``None`` if unknown."""
+        """The share of the run time that is saved against the launcher's default; ``None`` if unknown.
+
+        0 where the default is the best itself."""
         rows = (self.comparison.get("answer") or {}).get("rows", ())
-        gains = [row.get("gain") for row in rows if row["role"] == "best"]
-        return cast("float | None", gains[0]) if gains else None
+        for row in rows:
+            if row["role"] == "best":
+                return cast("float | None", row.get("gain"))
+            if row["role"] == "default_and_best" and row.get("run_time_s") is not None:
+                return 0.0
+        return None
 
     @property
     def answer(self) -> str:
@@ -228,17 +237,22 @@ def place(
     cluster: ClusterLike,
     *,
     strategies: str | Sequence[str] | None = None,
+    share: str | None = None,
     objective: str | None = None,
     effort: str | None = None,
+    time: float | str | None = None,
+    moves: int | None = None,
     seed: int | None = None,
     threads: int | None = None,
-    nodes: int | None = None,
+    nodes: int | str | None = None,
     cores_per_rank: int | None = None,
     ranks_per_node: int | None = None,
     ranks_per_package: int | None = None,
     ranks_per_numa: int | None = None,
-    ranks_per_gpu: int | None = None,
+    ranks_per_gpu: int | str | None = None,
     per: str = "core",
+    programs: str | Sequence[str] | None = None,
+    own_nodes: bool = False,
     nics: str | None = None,
     gpus: str | None = None,
     launcher: str | None = None,
@@ -252,17 +266,28 @@ def place(
             a networkx graph; or a list of these, which run at the same time.
         cluster: A name or a :class:`Cluster`.
         strategies: The strategies to try (:func:`strategies`), such as ``"kway:seed=3"``; by default all.
+        share: Instead of strategies, how jobs share nodes: ``"exclusive-full"``, ``"exclusive-half"`` (half of the
+            cores of twice as many nodes), ``"shared"``, ``"shared:2"`` (two jobs per node) or ``"shared:apart"``
+            (on sockets of their own); by default whichever is best.
         objective: What should be small, where times are known: ``balanced`` (the default), ``waiting`` or
             ``finish``.
         effort: ``fast``, ``normal`` or ``best``.
+        time: Instead of an effort: end the call within this time, seconds or a text such as ``"2min"``, with the
+            best placement so far. The result then depends on the speed of this machine.
+        moves: Instead of an effort: the number of trial moves of each search.
         seed: Seed of searches and simulations; by default 1.
         threads: How many; by default one per PU. The result does not depend on it.
-        nodes: At most this many nodes; with a synthetic string this many.
+        nodes: At most this many nodes, or only those of a hostlist such as ``"n[0-3]"``; a synthetic string stands
+            for as many.
         cores_per_rank: Whole cores of each rank; by default 1.
-        ranks_per_node, ranks_per_package, ranks_per_numa, ranks_per_gpu: How many share one.
+        ranks_per_node, ranks_per_package, ranks_per_numa, ranks_per_gpu: How many share one; ``"1/2"`` is a rank
+            with two GPUs. Ranks per GPU by default use ``nics="device-affinity"`` and ``gpus="near"``.
         per: ``"core"`` or ``"pu"``: what each rank gets.
-        nics: How network devices are chosen, such as ``"by-load"``; by default not at all.
-        gpus: ``"near"`` or ``"one-per-rank"``.
+        programs: The programs of the job, a text or its words, as behind ``--`` of the command line:
+            ``"-n 2 --cores-per-rank 4 ./ocean : -n 6 ./air"``. Their ranks get the cores that it says.
+        own_nodes: Give each of these programs nodes of its own.
+        nics: How network devices are chosen, such as ``"by-load"``; by default, and with ``"none"``, not at all.
+        gpus: ``"near"``, ``"one-per-rank"`` or ``"none"``.
         launcher: The launcher whose default is compared with; by default ``openmpi4``.
         keep_best: At Ctrl-C return the best so far instead of raising ``KeyboardInterrupt``.
         progress: Called with a text and a share from 0 to 1; ends the search if it returns ``False``.
@@ -271,14 +296,23 @@ def place(
         InputError: A name or an argument is wrong.
         InfeasibleError: The ranks do not fit.
 
+    Warns:
+        UserWarning: An argument has no effect.
+
     >>> plan = place("nas:cg.A.16", "paper:2013", strategies=["blocked", "cyclic", "kway"])
     >>> plan.best, len(plan.rows())
     ('blocked', 3)
+    >>> both = place(["nas:cg.A.4", "nas:ep.A.4"], "synthetic:package:2 core:2 pu:1", nodes=2, share="shared:apart")
+    >>> sorted({(row["node"], row["cores"]) for row in both.placement.rows() if row["job"] == "ep.A.4"})
+    [('node0', '2'), ('node0', '3'), ('node1', '2'), ('node1', '3')]
     """
+    begun = clock.monotonic()
     settings = _settings(
         strategies=[strategies] if isinstance(strategies, str) else strategies,
+        share=share,
         objective=objective,
         effort=effort,
+        moves=moves,
         seed=seed,
         threads=threads,
         nodes=nodes,
@@ -288,12 +322,15 @@ def place(
         ranks_per_numa=ranks_per_numa,
         ranks_per_gpu=ranks_per_gpu,
         per=per,
+        programs=programs,
+        own_nodes=own_nodes,
         nics=nics,
         gpus=gpus,
         launcher=launcher,
     )
+    limit = None if time is None else (_time(time), begun)
     return _planned(
-        workload, cluster, {**settings, "compared": True, "keep_best": keep_best}, progress
+        workload, cluster, {**settings, "compared": True, "keep_best": keep_best}, progress, limit
     )
 
 
@@ -305,7 +342,7 @@ def map_(
     effort: str | None = None,
     seed: int | None = None,
     threads: int | None = None,
-    nodes: int | None = None,
+    nodes: int | str | None = None,
     cores_per_rank: int | None = None,
     ranks_per_node: int | None = None,
     per: str = "core",
@@ -333,14 +370,12 @@ def map_(
 _COUNTS = {
     "seed": 0,
     "threads": 1,
-    "nodes": 1,
     "cores_per_rank": 1,
     "ranks_per_node": 1,
     "ranks_per_package": 1,
     "ranks_per_numa": 1,
-    "ranks_per_gpu": 1,
 }
-_NAMES = ("objective", "effort", "nics", "gpus", "launcher")
+_NAMES = ("share", "objective", "effort", "nics", "gpus", "launcher")
 
 
 def _settings(
@@ -363,7 +398,57 @@ def _settings(
         if value is not None and not isinstance(value, str):
             raise InputError(f"{name}: found {value!r}, expected a name")
         settings[name] = value
-    return {**settings, "strategies": names, "per_pu": per == "pu"}
+    per_gpu = given.get("ranks_per_gpu")
+    if not isinstance(per_gpu, str):
+        number = count("ranks_per_gpu", per_gpu)
+        per_gpu = None if number is None else str(number)
+    return {
+        **settings,
+        **_nodes(given.get("nodes")),
+        "ranks_per_gpu": per_gpu,
+        "moves": count("moves", given.get("moves"), least=0, below=2**64),
+        "programs": _words(given.get("programs")),
+        "own_nodes": bool(given.get("own_nodes", False)),
+        "strategies": names,
+        "per_pu": per == "pu",
+        "time": None,
+    }
+
+
+def _nodes(nodes: Any) -> dict[str, Any]:
+    """How many nodes, or which: a number, also as text, or a hostlist."""
+    if not isinstance(nodes, str):
+        return {"nodes": count("nodes", nodes), "named_nodes": None}
+    if nodes.isascii() and nodes.isdigit():
+        return {"nodes": count("nodes", int(nodes)), "named_nodes": None}
+    if ".." in nodes or not any(letter.isalpha() for letter in nodes):
+        raise InputError(
+            f"nodes: found {nodes!r}, expected a number or a hostlist like n[0-3]; rankwright.sweep() compares "
+            "several numbers of nodes"
+        )
+    return {"nodes": None, "named_nodes": nodes}
+
+
+def _words(programs: Any) -> list[str] | None:
+    """The words of a program line."""
+    if programs is None:
+        return None
+    try:
+        words = shlex.split(programs) if isinstance(programs, str) else list(programs)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"programs: found {programs!r} ({error}), expected a text or its words") from None
+    if wrong := [word for word in words if not isinstance(word, str)]:
+        raise InputError(f"programs: found {wrong[0]!r}, expected words")
+    return words
+
+
+def _time(time: Any) -> str:
+    """A time as text, such as ``2.5 s``."""
+    if isinstance(time, str):
+        return time
+    if isinstance(time, bool) or not isinstance(time, (int, float)):
+        raise InputError(f"time: found {time!r}, expected seconds, or a text such as 10s")
+    return f"{float(time):.9f} s"
 
 
 def _planned(
@@ -371,10 +456,21 @@ def _planned(
     cluster: ClusterLike,
     settings: dict[str, Any],
     progress: Progress | None,
+    limit: tuple[str, float] | None = None,
 ) -> Plan:
+    """Plans; ``limit``: the time that the call may take, and the time of the clock at which it began."""
     check_progress(progress)
-    opened, on = workload_of(workload), cluster_of(cluster, settings["nodes"])
-    return Plan(opened, on, _native.plan(opened._handle, on._handle, settings, progress))
+    opened = workload_of(workload)
+    if settings["programs"] is not None and len(opened._handle.jobs) > 1:
+        raise InputError("programs: found several jobs, expected the one that has these programs")
+    on = cluster_of(cluster, settings["named_nodes"] or settings["nodes"])
+    if limit is not None:
+        time, begun = limit
+        settings = {**settings, "time": (time, clock.monotonic() - begun)}
+    planned = _native.plan(opened._handle, on._handle, settings, progress)
+    for text in planned["warnings"]:
+        warnings.warn(text, stacklevel=3)
+    return Plan(opened, on, planned)
 
 
 def check_progress(progress: object) -> None:

@@ -113,9 +113,12 @@ class Profile(Traffic):
                 ``linear``, ``binomial``, ``ring`` or ``library``.
         """
         column = amounts_column(output)
-        arrays = arrays_of(self._handle.pairs_with_collectives(collectives))
-        ranks = self._handle.ranks_count
-        return matrix_of(ranks, arrays["source"], arrays["destination"], arrays[column], sparse)
+        ranks, flows = self._flows(collectives)
+        return matrix_of(ranks, flows["source"], flows["destination"], flows[column], sparse)
+
+    def _flows(self, collectives: str = "none") -> tuple[int, dict[str, np.ndarray[Any, Any]]]:
+        flows = arrays_of(self._handle.pairs_with_collectives(collectives))
+        return self._handle.ranks_count, flows
 
     def comm_over_time(
         self, output: str = "size", bins: int = 50

@@ -11,7 +11,7 @@ import numpy as np
 
 from . import _native
 from ._arguments import known, name_of, restored
-from ._arrays import amounts_column, flows_of, is_matrix, matrix_of
+from ._arrays import amounts_column, flows_of, graph_of, is_matrix, labelled_matrix, matrix_of
 from ._errors import InputError
 from ._frames import Frame, arrays_of, frame
 
@@ -24,6 +24,41 @@ WorkloadLike: TypeAlias = "str | os.PathLike[str] | Workload | Profile | Any | S
 
 class Traffic:
     """What workloads and profiles have in common."""
+
+    def comm_matrix(self, output: str = "size", sparse: bool = False) -> Any:
+        """The traffic matrix, of shape (ranks, ranks): a row per sender, a column per receiver."""
+        raise NotImplementedError
+
+    def _flows(self) -> tuple[int, dict[str, np.ndarray[Any, Any]]]:
+        """The number of ranks; ``source``, ``destination``, ``messages`` and ``bytes`` of each pair."""
+        raise NotImplementedError
+
+    def to_xarray(self, output: str = "size", **options: Any) -> Any:
+        """The traffic matrix as an ``xarray.DataArray`` with the dimensions ``source`` and ``destination``.
+
+        Args:
+            output: ``"size"``: bytes; ``"count"``: messages.
+            options: Further arguments of :meth:`comm_matrix`, such as ``collectives`` of a profile.
+
+        Raises:
+            Error: xarray is not installed.
+        """
+        matrix: Any = self.comm_matrix
+        return labelled_matrix(matrix(output, **options), output)
+
+    def to_networkx(self, **options: Any) -> Any:
+        """The traffic as a ``networkx.DiGraph``: a node per rank, an edge per pair that communicates.
+
+        Edges have bytes as ``weight`` and the number of ``messages``; :func:`place` takes such a graph.
+
+        Args:
+            options: Further arguments of :meth:`comm_matrix`, such as ``collectives`` of a profile.
+
+        Raises:
+            Error: networkx is not installed.
+        """
+        flows: Any = self._flows
+        return graph_of(*flows(**options))
 
     def table(self, name: str) -> _native.Table:
         """The table of this name, for libraries that read Arrow data (``__arrow_c_stream__``)."""
@@ -54,7 +89,12 @@ class Workload(Traffic):
     def __init__(self, name: str | os.PathLike[str]) -> None:
         source = name_of(name, "the workload")
         self._handle = _native.Workload.open(source)
-        self._state: tuple[Any, ...] = (Workload, (_absolute(source),))
+        names = tuple(map(_absolute, _native.names_of(source)))
+        self._state: tuple[Any, ...] = (Workload._of_names, names)
+
+    @classmethod
+    def _of_names(cls, *names: str) -> Workload:
+        return cls(names[0]) if len(names) == 1 else cls.together(names)
 
     @classmethod
     def from_matrix(cls, size: Any, messages: Any = None, *, name: str = "traffic") -> Workload:
@@ -96,7 +136,6 @@ class Workload(Traffic):
         parts = [workload_of(workload) for workload in workloads]
         if not parts:
             raise InputError("the workloads: found none, expected at least one")
-        name = name or "+".join(job for part in parts for job in part.jobs)
         workload = cls.__new__(cls)
         workload._handle = _native.Workload.together(name, [part._handle for part in parts])
         workload._state = (Workload._of_parts, (name, parts))
@@ -160,13 +199,18 @@ class Workload(Traffic):
         The ranks of a second job follow those of the first.
         """
         column = amounts_column(output)
+        ranks, flows = self._flows()
+        return matrix_of(ranks, flows["source"], flows["destination"], flows[column], sparse)
+
+    def _flows(self) -> tuple[int, dict[str, np.ndarray[Any, Any]]]:
         arrays = self.arrays()
         offsets, first = {}, 0
         for job, ranks in self._handle.jobs:
             offsets[job], first = first, first + ranks
         offset = np.array([offsets[job] for job in arrays["job"]], dtype=np.int64)
-        source, destination = arrays["source"] + offset, arrays["destination"] + offset
-        return matrix_of(first, source, destination, arrays[column], sparse)
+        for end in ("source", "destination"):
+            arrays[end] = arrays[end] + offset
+        return first, arrays
 
     def __repr__(self) -> str:
         return f"<Workload {self.name!r}: {len(self._handle.jobs)} jobs, {self.ranks} ranks>"

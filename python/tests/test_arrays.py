@@ -98,3 +98,32 @@ def test_other_values_are_no_workload():
         rankwright.place(RING, None)
     with pytest.raises(InputError, match="output: found `bytes`, expected `size` or `count`"):
         Workload.from_matrix(RING).comm_matrix("bytes")
+
+
+def test_traffic_is_a_graph_with_bytes_and_messages():
+    networkx = pytest.importorskip("networkx")
+    graph = Workload.from_matrix(RING, messages=RING * 2).to_networkx()
+    assert isinstance(graph, networkx.DiGraph) and sorted(graph.nodes) == [0, 1, 2]
+    assert graph.edges[0, 1] == {"weight": 8, "messages": 16}
+    assert (Workload.from_matrix(graph).comm_matrix() == RING).all()
+    both = Workload("nas:ep.A.4,pattern:ring:4").to_networkx()
+    assert len(both) == 8 and both.has_edge(4, 5) and not both.has_edge(3, 4)
+
+
+def test_traffic_is_an_array_with_names():
+    pytest.importorskip("xarray", reason="SKIPPED: no xarray")
+    array = Workload.from_matrix(RING).to_xarray()
+    assert array.dims == ("source", "destination") and (array.values == RING).all()
+    assert int(array.sel(source=1, destination=2)) == 5
+    assert (array.name, array.attrs["units"]) == ("bytes", "B")
+    messages = Workload.from_matrix(RING).to_xarray("count")
+    assert messages.name == "messages" and int(messages.sum()) == 3
+
+
+def test_what_is_not_installed_is_named(monkeypatch):
+    import sys
+
+    for library in ("xarray", "networkx"):
+        monkeypatch.setitem(sys.modules, library, None)
+        with pytest.raises(rankwright.Error, match=f"{library}, which is not installed"):
+            getattr(Workload.from_matrix(RING), f"to_{library}")()

@@ -42,6 +42,108 @@ def test_a_recorded_run_is_placed_as_by_the_command_line(recorded, program, clus
     assert plan.answer.startswith(plan.comparison["answer"]["text"])
 
 
+#: Nodes of two packages; a cluster of two nodes with two GPUs.
+NODES = "synthetic:package:2 core:4 pu:1"
+WITH_GPUS = """
+name = "gpus"
+format = 2
+[[node]]
+names = "g[0-1]"
+topology = "pack:1 numa:2 core:4 pu:1"
+[[node.nic]]
+name = "mlx5_0"
+bandwidth = "10 GB/s"
+near = "numa:0"
+[[node.nic]]
+name = "mlx5_1"
+bandwidth = "10 GB/s"
+near = "numa:1"
+[[node.gpu]]
+name = "gpu0"
+near = "numa:1"
+[[node.gpu]]
+name = "gpu1"
+near = "numa:0"
+"""
+
+
+@pytest.mark.parametrize(
+    ("options", "arguments"),
+    [
+        (["--share", "shared:2,apart"], {"share": "shared:2,apart"}),
+        (["--share", "exclusive-half"], {"share": "exclusive-half"}),
+        (["--nodes", "node[1-3]"], {"nodes": "node[1-3]"}),
+        (["--nodes", "3"], {"nodes": "3"}),
+        (["--nodes", "4", "--ranks-per-node", "6"], {"nodes": 4, "ranks_per_node": 6}),
+        (["--moves", "500"], {"moves": 500}),
+    ],
+)
+def test_options_mean_what_they_mean_to_place(options, arguments, program, tmp_path):
+    line = ["-q", "place", "nas:cg.A.8", "nas:ep.A.4", "--on", NODES, "--for", "openmpi4", *options]
+    if "--nodes" not in options:
+        line, arguments = [*line, "--nodes", "4"], {**arguments, "nodes": 4}
+    run(program, *line, "-o", tmp_path / "cli.json", cwd=tmp_path)
+    plan = rankwright.place(["nas:cg.A.8", "nas:ep.A.4"], NODES, **arguments)
+    plan.save(tmp_path / "python.json")
+    assert (tmp_path / "python.json").read_bytes() == (tmp_path / "cli.json").read_bytes()
+
+
+@pytest.mark.parametrize("per_gpu", ["1", "1/2"])
+@pytest.mark.parametrize("options", [{}, {"gpus": "none", "nics": "none"}, {"gpus": "one-per-rank"}])
+def test_ranks_of_gpus_have_the_devices_beside_them(per_gpu, options, program, tmp_path):
+    cluster = tmp_path / "gpus.toml"
+    cluster.write_text(WITH_GPUS)
+    ranks = {"1": 4, "1/2": 2}[per_gpu]
+    line = ["-q", "place", f"pattern:ring:{ranks}", "--on", cluster, "--ranks-per-gpu", per_gpu]
+    for option, value in options.items():
+        line += [f"--{option}", value]
+    run(program, *line, "--for", "openmpi4", "-o", "cli.json", cwd=tmp_path)
+    plan = rankwright.place(
+        f"pattern:ring:{ranks}", cluster, ranks_per_gpu=per_gpu, **options
+    )
+    plan.save(tmp_path / "python.json")
+    assert (tmp_path / "python.json").read_bytes() == (tmp_path / "cli.json").read_bytes()
+    has_devices = all(row["nics"] and row["gpus"] for row in plan.placement.rows())
+    assert has_devices is (options.get("nics") != "none")
+
+
+def test_gpus_of_a_cluster_without_any_are_a_warning():
+    with pytest.warns(UserWarning, match="gpus has no effect: no node of .* has one"):
+        plan = rankwright.place("pattern:ring:4", NODES, gpus="near", strategies="blocked")
+    assert plan.placement.contents.get("gpus") in (None, "none")
+
+
+@pytest.mark.parametrize("own_nodes", [False, True])
+def test_programs_get_their_cores_and_nodes(own_nodes, program, tmp_path):
+    programs = "-n 2 --cores-per-rank 4 ./ocean 'a b' : ./air"
+    line = ["-q", "place", "pattern:ring:6", "--on", NODES, "--nodes", "3", "--for", "openmpi4"]
+    line += ["-o", "cli.json", *(["--own-nodes"] if own_nodes else [])]
+    words = ["-n", "2", "--cores-per-rank", "4", "./ocean", "a b", ":", "./air"]
+    run(program, *line, "--", *words, cwd=tmp_path)
+    for given in (programs, words):
+        plan = rankwright.place("pattern:ring:6", NODES, nodes=3, programs=given, own_nodes=own_nodes)
+        plan.save(tmp_path / "python.json")
+        assert (tmp_path / "python.json").read_bytes() == (tmp_path / "cli.json").read_bytes()
+    rows = plan.placement.rows()
+    assert [len(row["cores"].split(",")) for row in rows] == [4, 4, 1, 1, 1, 1]
+    ocean, air = ({row["node"] for row in part} for part in (rows[:2], rows[2:]))
+    assert not (own_nodes and ocean & air)
+
+
+def test_a_limited_time_ends_the_search():
+    plan = rankwright.place("nas:cg.A.64", "paper:2013", time=0.5)
+    assert len(plan.placement.rows()) == 64
+    assert rankwright.place("pattern:ring:4", NODES, time="0 s", strategies="kway").placement.rows()
+
+
+def test_where_the_default_is_the_best_nothing_is_gained(recorded):
+    plan = rankwright.place(recorded, NODES, nodes=1, strategies="blocked")
+    assert [row["role"] for row in plan.comparison["answer"]["rows"]] == ["default_and_best"]
+    assert plan.gain == 0.0 and plan.verdict == "no_gain"
+    # Without run times nothing is known of the gain.
+    assert rankwright.place("pattern:ring:4", NODES, nodes=1, strategies="blocked").gain is None
+
+
 def test_map_is_the_map_of_the_command_line(program, tmp_path):
     line = ["-q", "map", "nas:cg.A.16", "--on", "paper:2013", "--strategy", "kway:seed=3"]
     run(program, *line, "-o", tmp_path / "cli.json")
@@ -103,6 +205,33 @@ def test_errors_say_what_is_known():
         rankwright.place("nas:cg.A.16", "paper:2013", strategies=[])
     with pytest.raises(InputError, match="blocked twice"):
         rankwright.place("nas:cg.A.16", "paper:2013", strategies=["blocked", "blocked"])
+    for arguments, says in [
+        ({"share": "together"}, "share: found `together`, expected exclusive-full"),
+        ({"share": "shared", "strategies": "blocked"}, "found strategies and share, expected one of them"),
+        ({"nodes": "n[0-"}, "nodes: "),
+        ({"nodes": "x9"}, "nodes: `paper:2013` has no x9; it has"),
+        ({"nodes": "4..8"}, r"found '4..8', expected a number or a hostlist.*rankwright.sweep"),
+        ({"time": "soon"}, "time: "),
+        ({"time": -1}, "time: "),
+        ({"time": float("nan")}, "time: "),
+        ({"time": [1]}, r"time: found \[1\], expected seconds"),
+        ({"time": 1, "effort": "fast"}, "found several limits of the search"),
+        ({"moves": 2**64}, "moves: found 18446744073709551616"),
+        ({"ranks_per_gpu": "2/3"}, "ranks_per_gpu: found `2/3`, expected a number of ranks"),
+        ({"programs": "-n 2"}, "part 1 of the program line: found no program"),
+        ({"programs": "'"}, "programs: found \"'\""),
+        ({"programs": [3]}, "programs: found 3, expected words"),
+        ({"own_nodes": True}, "own_nodes: found no programs"),
+        ({"programs": "-n 1 --cores-per-rank 2 ./a : ./b", "per": "pu"}, "leave out ranks_per_node"),
+    ]:
+        with pytest.raises(InputError, match=says):
+            rankwright.place("nas:cg.A.16", "paper:2013", **arguments)
+    with pytest.raises(InputError, match="programs: found several jobs"):
+        rankwright.place(["nas:cg.A.4", "nas:ep.A.4"], "paper:2013", programs="./a")
+    with pytest.raises(InfeasibleError, match="the programs take 3 ranks, the job has 16"):
+        rankwright.place("nas:cg.A.16", "paper:2013", programs="-n 3 --cores-per-rank 2 ./a")
+    with pytest.raises(InfeasibleError, match="the nodes are too few"):
+        rankwright.place(["nas:cg.A.4", "nas:ep.A.4"], NODES, nodes=1, share="exclusive-full")
     with pytest.raises(InputError, match="found several sizes of a rank"):
         rankwright.place("nas:cg.A.16", "paper:2013", cores_per_rank=2, per="pu")
     with pytest.raises(InfeasibleError, match="17 ranks"):

@@ -7,7 +7,7 @@ import pytest
 import rankwright
 from rankwright import InfeasibleError, InputError
 
-from conftest import run
+from conftest import REPOSITORY, run
 
 TABLE = {
     "CG": {"CG": 101.8, "EP": 100.5, "FT": 96.0, "LU": 100.9},
@@ -97,6 +97,48 @@ def test_profiles_are_paired_as_by_the_command_line(recorded, program, cluster_f
         for job, background, value in zip(*(ours._beside[name] for name in ("job", "background", "percent")))
     }
     assert beside == percent and ours.by_clocks == []
+    assert (ours.answer, ours.notes) == (printed["answer"], printed["notes"])
+    assert ours.gain_half_width == printed.get("gain_half_width")
+
+
+def test_gains_within_their_interval_are_no_difference(program):
+    """The answer, the notes and the memory traffic are those of the command line."""
+    jobs = ["nas:cg.A.8", "nas:is.A.8"]
+    cluster = "synthetic:package:1 core:8 pu:1"
+    recording = REPOSITORY / "testdata/memory-traffic/perf-interval.csv"
+    traffic = {"cg.A.8": f"{recording}:ranks=8", "is.A.8": 1e6}
+    line = ["-q", "pair", *jobs, "--on", cluster, "--nodes", "8", "--tolerance", "0", "--format", "json"]
+    for more, memory in [
+        ([], None),
+        ([f"--memory-traffic=cg.A.8={traffic['cg.A.8']}", "--memory-traffic=is.A.8=1MB/s"], traffic),
+    ]:
+        printed = json.loads(run(program, *line, *more))
+        on = rankwright.Cluster(cluster, nodes=8)
+        ours = rankwright.pair(jobs, on, tolerance=0, memory_traffic=memory)
+        assert (ours.answer, ours.notes) == (printed["answer"], printed["notes"])
+        assert ours.gain_half_width == printed.get("gain_half_width")
+        assert ours.gain == printed["gain"]
+    assert any("memory traffic of cg.A.8" in note for note in ours.notes)
+
+
+def test_what_does_not_fit_profiles_is_refused(tmp_path):
+    jobs = ["nas:cg.A.8", "nas:ep.A.4"]
+    rules = tmp_path / "pairing.toml"
+    rules.write_text('[[job]]\nname = "cg.A.8"\nranks = 4\n')
+    with pytest.raises(InputError, match="expected no `ranks`"):
+        rankwright.pair(jobs, "paper:2013", rules=rules)
+    for traffic, says in [
+        ({"lu": "2GB/s"}, "memory_traffic: found job `lu`, expected one of cg.A.8, ep.A.4"),
+        ({"cg.A.8": "2GB"}, "memory_traffic: job `cg.A.8`: found `2GB`, expected a rate"),
+        ({"cg.A.8": "missing.csv"}, "missing.csv: .*a rate is written like 2GB/s"),
+        ({"cg.A.8": "x.csv:ranks=0"}, "expected a number from 1"),
+        ({"cg.A.8": None}, "found None, expected bytes per second"),
+        ("2GB/s", "expected a mapping of jobs"),
+    ]:
+        with pytest.raises(InputError, match=says):
+            rankwright.pair(jobs, "paper:2013", memory_traffic=traffic)
+    with pytest.raises(InputError, match="memory_traffic: found it without jobs"):
+        rankwright.pair(table=TABLE, memory_traffic={"CG": 1e9})
 
 
 def test_wrong_tables_are_refused():

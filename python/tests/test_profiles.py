@@ -50,6 +50,15 @@ def test_collectives_add_messages(profile):
         profile.comm_matrix(collectives="tree")
 
 
+def test_the_graph_has_the_edges_of_the_matrix(profile):
+    pytest.importorskip("networkx")
+    size = profile.comm_matrix(collectives="linear")
+    graph = profile.to_networkx(collectives="linear")
+    assert {(a, b): data["weight"] for a, b, data in graph.edges(data=True) if data["weight"]} == {
+        (int(a), int(b)): int(size[a, b]) for a, b in zip(*np.nonzero(size))
+    }
+
+
 def test_calls_and_ranks_have_a_row_each(profile):
     assert set(profile.calls["operation"]) <= {"Allreduce", "Bcast", "Barrier", "Reduce", "Gather"}
     ranks = profile.ranks

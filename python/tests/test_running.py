@@ -31,6 +31,14 @@ def test_progress_is_told_and_may_end_the_search():
     assert not stages[0][2], "it is called from the working thread"
 
 
+@pytest.mark.parametrize("answer", [None, 0, "", 0.0])
+def test_only_false_ends_the_search(answer):
+    plan = rankwright.place(
+        "nas:cg.A.16", "paper:2013", strategies="blocked", progress=lambda stage, done: answer
+    )
+    assert not plan.stopped
+
+
 def test_an_exception_of_a_progress_function_comes_back():
     def fails(stage, done):
         raise KeyError(stage)
@@ -169,14 +177,17 @@ def test_no_mpi_is_needed_to_plan():
     assert done.returncode == 0, done.stderr
 
 
-def test_a_relative_file_is_found_by_a_worker_in_another_folder(tmp_path, monkeypatch):
+def test_relative_files_are_found_by_a_worker_in_another_folder(tmp_path, monkeypatch):
     (tmp_path / "jobs.toml").write_text(
         '[[job]]\nname = "a"\nprocesses = 4\npattern = "ring"\nlength = "1 kB"\n'
     )
     monkeypatch.chdir(tmp_path)
-    pickled = pickle.dumps(rankwright.Workload("jobs.toml"))
+    (tmp_path / "b,c.toml").write_text((tmp_path / "jobs.toml").read_text().replace('"a"', '"b"'))
+    names = ["jobs.toml", "b,c.toml", "jobs.toml,pattern:ring:4:messages=2,length=1 kB"]
+    pickled = [pickle.dumps(rankwright.Workload(name)) for name in names]
     monkeypatch.chdir(os.sep)
-    assert pickle.loads(pickled).jobs == {"a": 4}
+    found = [pickle.loads(text).jobs for text in pickled]
+    assert found == [{"a": 4}, {"b": 4}, {"a": 4, "ring-4": 4}]
 
 
 def test_signals_reach_their_handlers():

@@ -14,6 +14,10 @@ def uses(path: Path) -> float:
     plan = rankwright.place(profile, "cluster.toml", strategies=["kway", "blocked"], seed=3)
     also: rankwright.Plan = rankwright.map_(np.ones((4, 4)), rankwright.Cluster("paper:2013"), "cyclic")
     also.save(path)
+    rankwright.place(["a.rwp", "b.rwp"], "c.toml", share="shared:2", time="10s", nodes="n[0-3]")
+    rankwright.place(profile, "c.toml", programs=["-n", "2", "./a", ":", "./b"], own_nodes=True, time=2.5)
+    pairing = rankwright.pair([profile], "c.toml", copies=2, memory_traffic={"app": 2e9, "b": path})
+    assert pairing.notes and profile.to_networkx() and profile.to_xarray("count", collectives="ring")
     simulation = rankwright.simulate(profile, plan.cluster, plan, replications=3)
     with ProcessPoolExecutor() as executor:
         sweep = rankwright.sweep({"workload": [profile], "cluster": ["paper:2013"]}, executor=executor)

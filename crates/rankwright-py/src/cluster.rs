@@ -17,6 +17,13 @@ pub(crate) struct Cluster {
     pub(crate) cluster: Arc<cluster::Cluster>,
 }
 
+/// How many nodes, or which.
+#[derive(Debug, FromPyObject)]
+enum Nodes {
+    Number(u32),
+    Names(Vec<String>),
+}
+
 impl Cluster {
     fn new(cluster: cluster::Cluster) -> Self {
         Self { cluster: Arc::new(cluster) }
@@ -25,14 +32,15 @@ impl Cluster {
 
 #[pymethods]
 impl Cluster {
-    /// Opens a cluster by name. `nodes`: how many nodes an hwloc XML file or a synthetic string stands for;
-    /// with `at_least` others have those that they name, else it is an error for them.
+    /// Opens a cluster by name. `nodes`: how many nodes an hwloc XML file or a synthetic string stands for, or
+    /// which; with `at_least`, or with names, others have those that they name, else it is an error for them.
     #[staticmethod]
-    fn open(py: Python<'_>, name: &str, nodes: Option<u32>, at_least: bool) -> PyResult<Self> {
-        let count = match nodes {
+    fn open(py: Python<'_>, name: &str, nodes: Option<Nodes>, at_least: bool) -> PyResult<Self> {
+        let count = match &nodes {
             None => NodeCount::AsDescribed,
-            Some(count) if at_least => NodeCount::AtLeast(count),
-            Some(count) => NodeCount::Exactly(count),
+            Some(Nodes::Number(count)) if at_least => NodeCount::AtLeast(*count),
+            Some(Nodes::Number(count)) => NodeCount::Exactly(*count),
+            Some(Nodes::Names(names)) => NodeCount::Named(names),
         };
         run_quietly(py, || Ok(Self::new(cluster::open_with(name, count)?)))
     }

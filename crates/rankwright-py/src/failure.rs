@@ -1,9 +1,10 @@
 //! Errors of the library as exceptions of Python.
 
 use pyo3::prelude::*;
-use rankwright::choose::PlanError;
+use rankwright::choose::{PlanError, SharingError};
 use rankwright::cluster::{self, OpenError as ClusterOpenError};
 use rankwright::estimate::ModelError;
+use rankwright::launch::ProgramSlotsError;
 use rankwright::map::StrategyError;
 use rankwright::pairing::{ModeError, PredictError};
 use rankwright::placement::PlacementError;
@@ -89,6 +90,17 @@ impl From<PlanError> for Failure {
     }
 }
 
+impl From<ProgramSlotsError> for Failure {
+    fn from(error: ProgramSlotsError) -> Self {
+        match error {
+            ProgramSlotsError::OtherSize => Self::Argument(format!(
+                "{error}: leave out ranks_per_node, ranks_per_package, ranks_per_numa, ranks_per_gpu and per"
+            )),
+            error => Self::Infeasible(error.to_string()),
+        }
+    }
+}
+
 impl From<SimulationError> for Failure {
     fn from(error: SimulationError) -> Self {
         match error {
@@ -134,6 +146,7 @@ by_text! {
     TrafficError => Argument,
     cluster::ClusterError => Argument,
     StrategyError => Argument,
+    SharingError => Infeasible,
     PlacementError => Infeasible,
     ModeError => Infeasible,
     ModelError => Argument,

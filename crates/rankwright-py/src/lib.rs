@@ -27,7 +27,7 @@ mod native {
     #[pymodule_export]
     use crate::pairing::{pair_by_table, pair_profiles};
     #[pymodule_export]
-    use crate::planning::{plan, strategies};
+    use crate::planning::{hosts, plan, strategies};
     #[pymodule_export]
     use crate::predicting::{estimate, replay, simulate};
     #[pymodule_export]
@@ -35,7 +35,7 @@ mod native {
     #[pymodule_export]
     use crate::table::Table;
     #[pymodule_export]
-    use crate::workload::Workload;
+    use crate::workload::{Workload, names_of};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

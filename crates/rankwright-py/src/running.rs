@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
+use pyo3::types::PyBool;
 
 use crate::failure::Failure;
 
@@ -68,8 +69,9 @@ impl Watch {
         stage.clone_into(&mut told.stage);
         told.at = Some(Instant::now());
         let answer = Python::attach(|py| {
+            // Other values that count as false, such as 0, are no answer.
             let answer = progress.bind(py).call1((stage, done))?;
-            Ok(answer.is_none() || answer.is_truthy()?)
+            PyResult::Ok(!answer.is(&*PyBool::new(py, false)))
         });
         match answer {
             Ok(true) => {}
@@ -133,7 +135,8 @@ pub(crate) fn run<T: Send>(
     }
 }
 
-/// Runs work that tells nothing.
+/// Runs work that tells nothing and so cannot be ended: after an interrupt it goes on to its end, then the
+/// interrupt is raised.
 pub(crate) fn run_quietly<T: Send>(
     py: Python<'_>,
     work: impl FnOnce() -> Result<T, Failure> + Send,

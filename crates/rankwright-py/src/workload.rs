@@ -76,13 +76,12 @@ impl Workload {
         })
     }
 
-    /// The jobs of several workloads together, under one name.
+    /// The jobs of several workloads together, by default under the names of the jobs.
     #[staticmethod]
-    fn together(name: String, workloads: Vec<PyRef<'_, Self>>) -> Self {
-        let mut all = traffic::Workload { name, jobs: Vec::new() };
-        for job in workloads.iter().flat_map(|workload| &workload.workload.jobs) {
-            all.push(job.clone());
-        }
+    fn together(name: Option<String>, workloads: Vec<PyRef<'_, Self>>) -> Self {
+        let parts = workloads.iter().map(|workload| traffic::Workload::clone(&workload.workload));
+        let mut all = traffic::Workload::together(parts);
+        all.name = name.unwrap_or(all.name);
         let recorded = workloads.iter().all(|workload| workload.recorded);
         Self { workload: Arc::new(all), recorded }
     }
@@ -126,6 +125,12 @@ impl Workload {
         columns.extend(flow_columns(flows().map(|(_, flow)| flow)));
         Table::new(columns)
     }
+}
+
+/// The names of several workloads with commas between, as [`Workload::open`] takes them.
+#[pyfunction]
+pub(crate) fn names_of(names: &str) -> Vec<String> {
+    traffic::split(names)
 }
 
 /// The columns of flows.

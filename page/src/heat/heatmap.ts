@@ -90,7 +90,7 @@ export class Heatmap {
       el(
         "p",
         { class: "help controls", id: help },
-        "Drag a box to zoom in, Shift and drag to move. After a click the wheel zooms. Keys: arrows, + and −, 0 for all.",
+        "Drag a box to zoom in, Shift and drag to move; on a touch screen two fingers zoom and move. After a click the wheel zooms. Keys: arrows, + and −, 0 for all.",
       ),
     );
     listen(this);

@@ -1,7 +1,7 @@
 // Pointer, wheel and keyboard of a heat map.
 
 import type { Heatmap } from "./heatmap.ts";
-import { moved, whole, zoomed } from "./view.ts";
+import { carried, moved, whole, zoomed, type View } from "./view.ts";
 
 type Point = [number, number];
 
@@ -9,6 +9,7 @@ export function listen(map: Heatmap): void {
   wheel(map);
   keyboard(map);
   pointers(map);
+  touches(map);
 }
 
 /** Position of an event in pixels of the drawing. */
@@ -73,9 +74,18 @@ function middle(map: Heatmap): Point {
 function pointers(map: Heatmap) {
   const down = new Map<number, Point>();
   let start: { at: Point; pan: boolean } | null = null;
+  /** Two fingers that zoom and move, from where they were put down. */
+  let pinch: Pinch | null = null;
+  /** Since two fingers were down, until all are up. */
+  let pinched = false;
   map.surface.addEventListener("pointerdown", (event) => {
     const at = place(map, event);
     down.set(event.pointerId, at);
+    if (down.size > 1) {
+      pinch = down.size === 2 ? { view: map.view, from: [...down.values()] } : null;
+      pinched = true;
+      map.point(null);
+    }
     if (event.pointerType === "mouse" && event.button === 0 && shares(map, at)) {
       start = { at, pan: event.shiftKey };
       map.surface.setPointerCapture(event.pointerId);
@@ -86,25 +96,36 @@ function pointers(map: Heatmap) {
   map.surface.addEventListener("pointermove", (event) => {
     const at = place(map, event);
     const before = down.get(event.pointerId);
-    if (before && down.size === 2) pinch(map, down, event.pointerId, at);
+    if (before) down.set(event.pointerId, at);
+    if (before && pinch) map.show(between(map, pinch, [...down.values()]));
     else if (before && start?.pan) pan(map, before, at);
     else if (start && far(start.at, at)) map.drag([...start.at, ...inside(map, at)]);
-    if (before) down.set(event.pointerId, at);
-    if (!start) hover(map, at);
+    if (!start && !pinched) hover(map, at);
   });
   const end = (event: PointerEvent) => {
     const at = place(map, event);
     if (start && !start.pan && event.type === "pointerup" && far(start.at, at)) box(map, start.at, inside(map, at));
-    else if (event.type === "pointerup") hover(map, at);
+    else if (event.type === "pointerup" && !pinched) hover(map, at);
     if (start) map.drag(null);
     start = null;
     down.delete(event.pointerId);
+    pinch = null;
+    if (down.size === 0) pinched = false;
   };
   map.surface.addEventListener("pointerup", end);
   map.surface.addEventListener("pointercancel", end);
   map.surface.addEventListener("pointerleave", (event) => {
     if (event.pointerType === "mouse" && !start) map.point(null);
   });
+}
+
+/** One finger scrolls the page, two are for the map: the browser must not scroll with them. */
+function touches(map: Heatmap) {
+  const keep = (event: TouchEvent) => {
+    if (event.touches.length > 1 && event.cancelable) event.preventDefault();
+  };
+  map.surface.addEventListener("touchstart", keep, { passive: false });
+  map.surface.addEventListener("touchmove", keep, { passive: false });
 }
 
 function far(a: Point, b: Point): boolean {
@@ -131,13 +152,17 @@ function pan(map: Heatmap, from: Point, to: Point) {
   map.show(moved(map.view, map.size, (from[0] - to[0]) * across, (from[1] - to[1]) * down));
 }
 
-function pinch(map: Heatmap, down: Map<number, Point>, moving: number, at: Point) {
-  const before = down.get(moving)!;
-  const other = [...down].find(([id]) => id !== moving)![1];
-  const distance = (a: Point) => Math.max(8, Math.hypot(a[0] - other[0], a[1] - other[1]));
-  const share = shares(map, [(at[0] + other[0]) / 2, (at[1] + other[1]) / 2]) ?? [0.5, 0.5];
-  map.show(zoomed(map.view, map.size, distance(at) / distance(before), ...share));
-  pan(map, [before[0] / 2, before[1] / 2], [at[0] / 2, at[1] / 2]);
+/** The view and the two fingers when a pinch began. */
+interface Pinch {
+  view: View;
+  from: Point[];
+}
+
+/** The view in which what was between two fingers is between them now. */
+function between({ plot, size }: Heatmap, { view, from }: Pinch, to: Point[]): View {
+  const distance = ([a, b]: Point[]) => Math.max(8, Math.hypot(a[0] - b[0], a[1] - b[1]));
+  const middle = ([a, b]: Point[]): Point => [((a[0] + b[0]) / 2 - plot.left) / plot.width, ((a[1] + b[1]) / 2 - plot.top) / plot.height];
+  return carried(view, size, distance(to) / distance(from), middle(from), middle(to));
 }
 
 /** Zooms to a box. A square map takes the larger side, so that its cells stay squares. */

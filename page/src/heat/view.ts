@@ -33,9 +33,14 @@ export function bounded(view: View, { columns, rows }: Size): View {
 
 /** Zooms by a factor (above 1: closer) and keeps the point at shares (x, y) of the view where it is. */
 export function zoomed(view: View, size: Size, factor: number, x: number, y: number): View {
+  return carried(view, size, factor, [x, y], [x, y]);
+}
+
+/** Zooms by a factor and takes the point at some shares of the view to others. */
+export function carried(view: View, size: Size, factor: number, from: [number, number], to: [number, number]): View {
   const next = bounded({ ...view, width: view.width / factor, height: view.height / factor }, size);
   return bounded(
-    { ...next, x: view.x + (view.width - next.width) * x, y: view.y + (view.height - next.height) * y },
+    { ...next, x: view.x + view.width * from[0] - next.width * to[0], y: view.y + view.height * from[1] - next.height * to[1] },
     size,
   );
 }

@@ -6,6 +6,7 @@ import { theme } from "../theme.ts";
 import { blackOn, viridis } from "../words/colours.ts";
 import { bytes } from "../words/format.ts";
 import { CELL, chipText, nodeBox, type NodeBox } from "./layout.ts";
+import type { Part } from "./pages.ts";
 import { jobOf, type Inhabitants } from "./ranks.ts";
 
 const BETWEEN = 12;
@@ -18,7 +19,8 @@ export interface Lit {
 
 export interface Scene {
   machine: Machine;
-  nodes: number[];
+  /** What is drawn, in this order. */
+  parts: Part[];
   inhabitants: Inhabitants[];
   jobs: Job[];
   /** Index of the only job that is shown, or -1. */
@@ -28,15 +30,14 @@ export interface Scene {
 
 /** The drawing of some nodes, as wide as there is room. */
 export function draw(scene: Scene, width: number): SVGSVGElement {
-  const boxes = scene.nodes.map((node) => {
-    const loose = scene.inhabitants[node]?.loose.length ?? 0;
-    return nodeBox(scene.machine.types[scene.machine.nodes[node].type], width - 2, loose);
-  });
+  const boxes = scene.parts.map(({ node, numas, loose }) =>
+    nodeBox(scene.machine.types[scene.machine.nodes[node].type], width - 2, loose.length, numas),
+  );
   const out = svg("svg", { "aria-hidden": "true", "font-size": 10, "text-anchor": "middle" });
   let [x, y, rowHeight] = [1, 1, 0];
   boxes.forEach((box, i) => {
     if (x > 1 && x + box.width > width) [x, y, rowHeight] = [1, y + rowHeight + BETWEEN, 0];
-    const group = drawNode(scene, scene.nodes[i], box);
+    const group = drawPart(scene, scene.parts[i], box);
     group.setAttribute("transform", `translate(${x},${y})`);
     out.append(group);
     x += box.width + BETWEEN;
@@ -49,11 +50,11 @@ export function draw(scene: Scene, width: number): SVGSVGElement {
   return out;
 }
 
-function drawNode(scene: Scene, node: number, box: NodeBox): SVGGElement {
+function drawPart(scene: Scene, { node, whole, loose }: Part, box: NodeBox): SVGGElement {
   const { machine, inhabitants } = scene;
   const { name, switch: above } = machine.nodes[node];
   const of = above === null ? "" : (machine.switches[above]?.name ?? "");
-  const title = of ? `${name} · ${of}` : name;
+  const title = [whole ? name : `${name} (a part)`, ...(of ? [of] : [])].join(" · ");
   const group = svg(
     "g",
     {},
@@ -76,10 +77,10 @@ function drawNode(scene: Scene, node: number, box: NodeBox): SVGGElement {
       text(chip.x + chip.width / 2, chip.y + 12.5, shown, { fill: "var(--muted)" }),
     );
   }
-  if (here && here.loose.length > 0) {
+  if (loose.length > 0) {
     const { x, y, columns } = box.loose;
     group.append(text(x, y - 5, clipped("ranks bound to no core", box.width - 12, 5.6), { "text-anchor": "start", fill: "var(--muted)" }));
-    here.loose.forEach((rank, i) => {
+    loose.forEach((rank, i) => {
       group.append(rankCell(scene, [rank], x + (i % columns) * CELL, y + Math.floor(i / columns) * CELL));
     });
   }

@@ -1,6 +1,6 @@
 // Where the boxes of nodes, NUMA nodes, cores and devices are drawn.
 
-import type { Device, NodeType } from "../data.ts";
+import type { Device, NodeType, NumaNode } from "../data.ts";
 
 export const CELL = 23;
 const GAP = 8;
@@ -49,12 +49,17 @@ function perRow(cores: number, room: number): number {
   return Math.max(1, Math.min(cores, wanted, Math.floor((room - 4 * GAP) / CELL)));
 }
 
-/** Lays out a node at most `room` pixels wide, with room for `loose` ranks bound to no core. */
-export function nodeBox(type: NodeType, room: number, loose: number): NodeBox {
+/** The NUMA nodes of a node. One that spans packages is listed in each of them, with the cores there. */
+export function numasOf({ packages }: NodeType): NumaNode[] {
+  return packages.flatMap((one) => one.numa);
+}
+
+/** Lays out a node, or some NUMA nodes of it, at most `room` pixels wide, with room for `loose` ranks bound to no core. */
+export function nodeBox(type: NodeType, room: number, loose: number, shown = numasOf(type)): NodeBox {
   const numas: NumaBox[] = [];
   const cores: CoreBox[] = [];
   let [x, y, width, rowHeight] = [GAP, HEAD + GAP, 0, 0];
-  for (const numa of type.packages.flatMap((one) => one.numa)) {
+  for (const numa of shown) {
     const columns = perRow(numa.cores.length, room);
     const size = {
       width: Math.max(columns * CELL + GAP, LABEL),

@@ -1,7 +1,7 @@
 // Which ranks are in which node and on which core.
 
 import type { Job } from "../data.ts";
-import { UNBOUND, type Placed } from "../read/open.ts";
+import { coresOf, type Placed } from "../read/open.ts";
 
 /** The ranks of one node. */
 export interface Inhabitants {
@@ -23,13 +23,13 @@ export function inhabitants(placed: Placed, nodes: number): Inhabitants[] {
   for (let rank = 0; rank < placed.node.length; rank++) {
     const here = all[placed.node[rank]];
     if (!here) continue;
-    const core = placed.core[rank];
-    if (core === UNBOUND) {
+    const [core, ...further] = coresOf(placed, rank);
+    if (core === undefined) {
       here.loose.push(rank);
       continue;
     }
     here.onCore.set(core, [...(here.onCore.get(core) ?? []), rank]);
-    for (let i = 1; i < placed.cores[rank]; i++) here.alsoOf.set(core + i, rank);
+    for (const one of further) here.alsoOf.set(one, rank);
   }
   return all;
 }

@@ -18,7 +18,10 @@ export function strategies(report: Report): Section | null {
   const notes = lacks(report, "strategies");
   if (!report.strategies) return notes.length > 0 ? { id: "strategies", title: "Strategies", content: notes } : null;
   const { rows, by, reason } = report.strategies;
-  const caption = `${rows.length} placements, ${BY[by]}. Choose a column's name to sort. ± is the standard error.`;
+  const model = rows.some((row) => row.gain_error !== null) ? "; that of the gain has the error of the model too" : "";
+  const errors = rows.some((row) => [row.gain_error, row.waiting_error_s, row.finish_error_s].some((error) => error !== null));
+  const intervals = errors ? ` ± is half of the 95 % interval${model}.` : "";
+  const caption = `${rows.length} placements, ${BY[by]}. Choose a column's name to sort.${intervals}`;
   const content = table({
     caption,
     columns: used(columns(rows), rows),

@@ -23,7 +23,7 @@ const OTHER: Partial<Record<Report["kind"], Partial<Record<Verdict["outcome"], s
 };
 
 /** Kinds that answer another question than whether something pays. */
-const NEUTRAL: Report["kind"][] = ["simulation", "timeline", "reproduction", "proof"];
+const NEUTRAL: Report["kind"][] = ["simulation", "timeline", "reproduction"];
 
 function outcomeWord({ kind, verdict }: Report): string | null {
   return NEUTRAL.includes(kind) ? null : (OTHER[kind]?.[verdict.outcome] ?? OUTCOMES[verdict.outcome]);

@@ -10,6 +10,8 @@ export interface Placed {
   node: Numbers;
   core: Numbers;
   cores: Numbers;
+  /** Where cores of a rank do not follow each other: those of rank r are at first[r] .. first[r + 1]. */
+  listed: { core: Numbers; first: Uint32Array } | null;
   position: Numbers;
 }
 
@@ -46,13 +48,28 @@ export async function open(report: Report): Promise<Opened> {
 
 async function openPlacement(view: PlacementView, index: number): Promise<Placed> {
   const list = (name: string, packed: Packed) => unpack(packed, `placements[${index}].${name}`);
-  const [node, core, cores, position] = await Promise.all([
+  const [node, core, cores, position, listed] = await Promise.all([
     list("node", view.node),
     list("core", view.core),
     list("cores", view.cores),
     list("position", view.position),
+    view.core_list ? list("core_list", view.core_list) : null,
   ]);
-  return { view, node, core, cores, position };
+  if (!listed) return { view, node, core, cores, listed, position };
+  const first = new Uint32Array(cores.length + 1);
+  for (let rank = 0; rank < cores.length; rank++) first[rank + 1] = first[rank] + cores[rank];
+  const expected = first[cores.length];
+  if (listed.length !== expected) {
+    throw new Error(`placements[${index}].core_list: it holds ${listed.length} cores, expected ${expected} as in cores`);
+  }
+  return { view, node, core, cores, listed: { core: listed, first }, position };
+}
+
+/** The cores of a rank, L#, ascending; none if it is not bound. */
+export function coresOf({ core, cores, listed }: Placed, rank: number): number[] {
+  if (core[rank] === UNBOUND) return [];
+  if (listed) return Array.from(listed.core.subarray(listed.first[rank], listed.first[rank + 1]));
+  return Array.from({ length: Math.max(1, cores[rank]) }, (_, i) => core[rank] + i);
 }
 
 /** Core of a rank that is not bound. */

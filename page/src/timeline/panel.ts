@@ -21,8 +21,8 @@ export function timeline({ report, busy }: Opened): Section | null {
   const { timeline: data } = report;
   if (!data) return notes.length > 0 ? { id: "timeline", title: "Time line", content: notes } : null;
   const numbers =
-    `Times are ${SOURCES[data.times_from]}, over ${seconds(data.span_s)}. Devices are in use ${share(data.used)} of the time, ` +
-    `at ${share(data.utilisation)} of their bandwidth; in ${share(data.overlap)} of that time several ranks send at once.`;
+    `Times are ${SOURCES[data.times_from]}, over ${seconds(data.span_s)}. In ${share(data.used)} of the run some device sends or receives. ` +
+    `A device sends in ${share(data.utilisation)} of the run, on average over the devices; in ${share(data.overlap)} of the time in which a device sends, several ranks do so at once.`;
   const figures = [
     deviceRaster(data, "out"),
     deviceRaster(data, "in"),

@@ -65,6 +65,18 @@ export function list(words: string[]): string {
   return words.length < 2 ? words.join("") : `${words.slice(0, -1).join(", ")} and ${words[words.length - 1]}`;
 }
 
+/** Ascending whole numbers, those that follow each other as ranges: "0 to 3, 8". */
+export function ranges(numbers: number[]): string {
+  const found: [number, number][] = [];
+  for (const number of numbers) {
+    const last = found[found.length - 1];
+    if (last && number === last[1] + 1) last[1] = number;
+    else found.push([number, number]);
+  }
+  const text = ([from, to]: [number, number]) => (from === to ? `${from}` : to === from + 1 ? `${from}, ${to}` : `${from} to ${to}`);
+  return found.map(text).join(", ");
+}
+
 function decimals(value: number, digits: number): string {
   return value.toFixed(digits);
 }

@@ -57,10 +57,14 @@ export class Browser {
     });
   }
 
-  async open(report: Report, { width = 1280, scheme = "light" }: Opening = {}): Promise<Shown> {
+  async open(report: Report, { width = 1280, scheme = "light", touch = false }: Opening = {}): Promise<Shown> {
     const page = await this.context!.newPage();
     await page.setViewportSize({ width, height: 900 });
     await page.emulateMedia({ colorScheme: scheme, reducedMotion: "reduce" });
+    if (touch) {
+      const session = await page.context().newCDPSession(page);
+      await session.send("Emulation.setTouchEmulationEnabled", { enabled: true, maxTouchPoints: 2 });
+    }
     const file = join(this.folder, `${this.files++}.html`);
     writeFileSync(file, filled(PAGE, report));
     const address = pathToFileURL(file).href;
@@ -86,4 +90,18 @@ export class Browser {
 /** Waits until what is to be drawn is drawn. */
 export async function drawn(page: Page): Promise<void> {
   await page.evaluate(() => new Promise<void>((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done)))));
+}
+
+/** Fingers that are put down, moved and lifted: by step, the place of each in pixels of the window. */
+export async function gesture(page: Page, steps: { x: number; y: number }[][]): Promise<void> {
+  const session = await page.context().newCDPSession(page);
+  const send = (type: "touchStart" | "touchMove" | "touchEnd", points: { x: number; y: number }[]) =>
+    session.send("Input.dispatchTouchEvent", { type, touchPoints: points.map((point, id) => ({ ...point, id })) });
+  const [begin, ...rest] = steps;
+  // One after the other, as fingers come.
+  for (let fingers = 1; fingers <= begin.length; fingers++) await send("touchStart", begin.slice(0, fingers));
+  for (const points of rest) await send("touchMove", points);
+  await send("touchEnd", []);
+  await session.detach();
+  await drawn(page);
 }

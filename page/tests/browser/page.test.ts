@@ -6,10 +6,10 @@ import { after, before, test } from "node:test";
 import { createRequire } from "node:module";
 import type { Locator, Page } from "playwright-core";
 import type { Report } from "../../src/data.ts";
-import { counters, halo16, halo4096, hostile, HOSTILE, pair, SAMPLES, withoutTiming } from "../../samples/reports.ts";
+import { counters, halo16, halo4096, hostile, HOSTILE, oneNode, pair, SAMPLES, withoutTiming } from "../../samples/reports.ts";
 import { open as openReport } from "../../src/read/open.ts";
 import { count } from "../../src/words/format.ts";
-import { Browser, drawn, lacking, type Opening } from "./browser.ts";
+import { Browser, drawn, gesture, lacking, type Opening } from "./browser.ts";
 
 const browser = new Browser();
 const skip = lacking() ?? false;
@@ -125,10 +125,93 @@ test("a rank's partners light up, by pointer and by keyboard, and jobs are filte
   await page.close();
 });
 
+test("two fingers zoom the matrix and move it, one scrolls the page and points", { skip }, async () => {
+  const { page, complaints } = await browser.open(halo16(), { touch: true, width: 500 });
+  const map = page.locator("#traffic .heatmap").first();
+  await map.scrollIntoViewIfNeeded();
+  const box = (await map.locator("canvas").boundingBox())!;
+  const at = (x: number, y: number) => ({ x: box.x + x * box.width, y: box.y + y * box.height });
+  const scrolled = () => page.evaluate(() => window.scrollY);
+  const before = await scrolled();
+  const under = async (x: number, y: number) => {
+    await gesture(page, [[at(x, y)]]);
+    return map.locator(".tip div").first().textContent();
+  };
+  const { placements } = await openReport(halo16());
+  const rank = (position: number) => placements[0].position.indexOf(position);
+  const cell = (row: number, column: number) => `rank ${rank(row)} to rank ${rank(column)}`;
+  assert.equal(await under(0.4, 0.6), cell(9, 6));
+  // Twice as far apart, about the middle: 8 of 16 cells are left, from 4 on.
+  await gesture(page, [
+    [at(0.5, 0.4), at(0.5, 0.6)],
+    [at(0.5, 0.35), at(0.5, 0.65)],
+    [at(0.5, 0.3), at(0.5, 0.7)],
+  ]);
+  assert.equal(await page.getByRole("button", { name: "Show all cells" }).first().isDisabled(), false);
+  assert.deepEqual([await under(0.03, 0.03), await under(0.97, 0.97)], [cell(4, 4), cell(11, 11)]);
+  // A quarter of the map up and to the left: two cells.
+  await gesture(page, [
+    [at(0.5, 0.5), at(0.7, 0.7)],
+    [at(0.4, 0.4), at(0.6, 0.6)],
+    [at(0.25, 0.25), at(0.45, 0.45)],
+  ]);
+  assert.deepEqual([await under(0.03, 0.03), await under(0.97, 0.97)], [cell(6, 6), cell(13, 13)]);
+  assert.equal(await scrolled(), before, "two fingers scroll nothing");
+  await gesture(page, [[at(0.5, 0.8)], [at(0.5, 0.7)], [at(0.5, 0.6)], [at(0.5, 0.5)], [at(0.5, 0.4)]]);
+  assert.ok((await scrolled()) > before, "one finger scrolls");
+  assert.deepEqual(complaints, []);
+  await page.close();
+});
+
 test("nodes beyond the first page are reached", { skip }, async () => {
   const { page } = await browser.open(halo4096());
   await page.getByRole("button", { name: "Next nodes" }).click();
   assert.match((await page.locator("#machine").textContent())!, /nodes 17 to 32 of 64/);
+  await page.close();
+});
+
+test("pages with partners of a rank are marked, and chosen directly", { skip }, async () => {
+  const report = halo4096();
+  const { placements, pairs } = await openReport(report);
+  const { page } = await browser.open(report);
+  // A rank on the first page with partners on another one.
+  const best = placements.find(({ view }) => view.role === "best")!;
+  const rank = Array.from({ length: 4096 }, (_, rank) => rank).find((rank) => {
+    const pages = new Set(pairs!.partners(rank).map((one) => best.node[one.rank] >> 4));
+    return best.node[rank] < 16 && pages.size > 1;
+  })!;
+  const nodes = new Set(pairs!.partners(rank).map((one) => best.node[one.rank]));
+  const machine = page.locator("#machine");
+  await machine.locator(`[data-rank='${rank}']`).first().click();
+  assert.equal(await machine.locator("[data-partner]").count(), nodes.size);
+  const links = machine.locator(".elsewhere button");
+  assert.equal(await links.count(), new Set([...nodes].map((node) => node >> 4)).size);
+  const other = (await links.and(machine.locator("[aria-current='false']")).first().textContent())!;
+  assert.match(other, /^nodes \d+ to \d+: \d+ partners?, [\d.]+ [kM]B$/);
+  await links.filter({ hasText: other }).click();
+  assert.equal(await machine.locator(".elsewhere [aria-current='true']").textContent(), other);
+  assert.ok((await machine.locator("[data-rank] rect[fill^='rgb(']").count()) > 0, "the partners there are lit");
+  assert.match((await machine.locator(".readout").textContent())!, new RegExp(`^Rank ${rank} `));
+  // Away from the ranks that the pointer could be over now.
+  await page.mouse.move(0, 0);
+  await machine.locator(".machine").focus();
+  await page.keyboard.press("Escape");
+  assert.equal(await machine.locator("[data-partner]").count(), 0);
+  await page.close();
+});
+
+test("one node with thousands of cores is shown by its NUMA nodes", { skip }, async () => {
+  const { page, complaints } = await browser.open(oneNode());
+  const machine = page.locator("#machine");
+  assert.match((await machine.textContent())!, /parts 1 to 4 of 16/);
+  assert.ok((await machine.locator(".machine svg rect").count()) < 1100, "no more than a page can have");
+  assert.equal(await machine.locator("[data-site]").count(), 16);
+  await machine.locator("[data-rank='5']").first().hover();
+  assert.match((await machine.locator(".readout").textContent())!, /^Rank 5 on n0, cores L#\d+, \d+, NUMA node L#0/);
+  await machine.getByRole("button", { name: "Next nodes" }).click();
+  assert.match((await machine.textContent())!, /parts 5 to 8 of 16/);
+  assert.match((await machine.locator(".machine svg").textContent())!, /n0 \(a part\)/);
+  assert.deepEqual(complaints, []);
   await page.close();
 });
 
@@ -205,7 +288,7 @@ test("axe finds nothing to object to, light and dark", { skip }, async () => {
 });
 
 test("the page is not wider than a phone", { skip }, async () => {
-  for (const make of [halo16, halo4096, withoutTiming, pair, counters, hostile]) {
+  for (const make of [halo16, halo4096, oneNode, withoutTiming, pair, counters, hostile]) {
     const { page } = await browser.open(make(), { width: 360 });
     assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 360);
     await page.close();

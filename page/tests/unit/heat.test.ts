@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { layerFor, pyramid } from "../../src/heat/pyramid.ts";
-import { bounded, moved, showing, whole, zoomed } from "../../src/heat/view.ts";
+import { bounded, carried, moved, showing, whole, zoomed } from "../../src/heat/view.ts";
 import { blackOn, palette, viridis } from "../../src/words/colours.ts";
 import { csv, csvLine } from "../../src/words/csv.ts";
 import { cellTicks, LEVELS, logScale, logTicks, roundTicks } from "../../src/words/scales.ts";
@@ -34,6 +34,12 @@ test("zoom keeps the point under the pointer and stays inside", () => {
   assert.equal(zoomed(near, size, 1e9, 0.5, 0.5).width, 4);
   assert.deepEqual(bounded({ x: -5, y: 99, width: 2, height: 500 }, { columns: 3, rows: 3 }), { x: 0, y: 0, width: 3, height: 3 });
   assert.equal(showing(near, size, 90, 20).x, 41);
+});
+
+test("what is between two fingers stays between them", () => {
+  const size = { columns: 100, rows: 100 };
+  assert.deepEqual(carried(whole(size), size, 2, [0.5, 0.5], [0.25, 0.75]), { x: 37.5, y: 12.5, width: 50, height: 50 });
+  assert.deepEqual(carried(whole(size), size, 0.5, [0.5, 0.5], [0.1, 0.1]), whole(size));
 });
 
 test("levels go by the logarithm, and nothing is level 0", () => {

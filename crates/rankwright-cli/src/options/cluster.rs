@@ -1,10 +1,10 @@
 //! The cluster of most commands, and which of its nodes they use.
 
 use clap::Args;
-use rankwright::choose::{fewest_nodes, nearest_nodes};
+use rankwright::choose::{NamedNodesError, named_nodes, nearest_nodes, useful_nodes};
 use rankwright::cluster::read::hostfile;
 use rankwright::cluster::{Cluster, NodeCount, hostlist};
-use rankwright::placement::{Granularity, RanksPer, slots};
+use rankwright::placement::{Granularity, slots};
 use rankwright::units::counted;
 
 use super::nodes::Nodes;
@@ -122,16 +122,9 @@ impl NodesOption {
         granularity: &Granularity,
         verbosity: &Verbosity,
     ) -> anyhow::Result<Cluster> {
-        // Tasks are granted by the position of the node.
-        let by_position = |per: &RanksPer| matches!(per, RanksPer::NodeByNode(_));
-        let fewest = |cluster: &Cluster| match granularity {
-            Granularity::Part { ranks: per, .. } if !by_position(per) => {
-                fewest_nodes(cluster, granularity, ranks)
-            }
-            _ => cluster.nodes.len(),
-        };
+        let useful = |cluster: &Cluster| useful_nodes(cluster, granularity, ranks);
         let Some(nodes) = &self.nodes else {
-            return Ok(nearest_nodes(whole, granularity, ranks, fewest(whole)));
+            return Ok(nearest_nodes(whole, granularity, ranks, useful(whole)));
         };
         let granted = granted(whole)?;
         let (part, text) = match nodes {
@@ -149,7 +142,7 @@ impl NodesOption {
                     let has = counted(has, "node");
                     note(verbosity, format_args!("--nodes {most}: {title} has only {has}"));
                 }
-                let count = fewest(granted).min(*most as usize);
+                let count = useful(granted).min(*most as usize);
                 (nearest_nodes(granted, granularity, ranks, count), most.to_string())
             }
             Nodes::Several { text, counts } => {
@@ -197,26 +190,18 @@ fn these(
     names: &[String],
     granted: Option<&(String, Cluster)>,
 ) -> anyhow::Result<Cluster> {
-    let missing = |cluster: &Cluster| -> Option<String> {
-        let missing: Vec<&String> =
-            names.iter().filter(|name| cluster.find_node(name).is_none()).collect();
-        (!missing.is_empty()).then(|| hostlist::compress(&missing))
-    };
     if let Some((job, granted)) = granted
-        && let Some(missing) = missing(granted)
+        && let Err(NamedNodesError::Missing { missing, has, .. }) = named_nodes(granted, names)
     {
-        let has = names_of(granted);
         return Err(
             Infeasible(format!("--nodes: {missing} is not granted; {job} has {has}")).into()
         );
     }
-    if let Some(missing) = missing(whole) {
-        let (name, has) = (&whole.name, names_of(whole));
-        let text = format!("--nodes: `{name}` has no {missing}; it has {has}");
-        return Err(UsageError(text).into());
-    }
-    let found = names.iter().filter_map(|name| whole.find_node(name));
-    Ok(hostfile::part(whole, found.map(|node| whole.node(node).name.as_str()))?)
+    named_nodes(whole, names).map_err(|error| match error {
+        NamedNodesError::Missing { .. } => UsageError(format!("--nodes: {error}")).into(),
+        NamedNodesError::Invalid(error) => error.into(),
+        error => error.into(),
+    })
 }
 
 fn names_of(cluster: &Cluster) -> String {

@@ -5,7 +5,7 @@ use rankwright::cluster::Cluster;
 use rankwright::files::InputError;
 use rankwright::placement::GpuUse;
 use rankwright::rails::fabric::{STACKS, Stack};
-use rankwright::rails::{SELECTIONS, Selection, selectable};
+use rankwright::rails::{SELECTIONS, Selection, gpus};
 
 use super::rank_size::RankSize;
 use super::site::Defaults;
@@ -34,12 +34,12 @@ impl SelectionOptions {
     /// These options for a cluster: ranks of GPUs are ordered by them, and get the network devices beside
     /// them, where nodes have some.
     pub(crate) fn on(&self, cluster: &Cluster, rank_size: &RankSize) -> Self {
-        let affinity: Option<Selection> = "device-affinity".parse().ok();
-        let affinity = affinity
-            .filter(|selection| rank_size.is_per_gpu() && selectable(cluster, selection).is_ok());
+        if !rank_size.is_per_gpu() {
+            return self.clone();
+        }
         // Nodes without GPUs have no slots for ranks per GPU; that error is reported with the slots.
-        let has_gpus = cluster.groups.iter().any(|group| !group.machine.gpus.is_empty());
-        let near = (rank_size.is_per_gpu() && has_gpus).then_some(Gpus::Near);
+        let (affinity, near) = gpus::of_ranks_per_gpu(cluster);
+        let near = near.map(|_| Gpus::Near);
         Self { nics: self.nics.clone().or(affinity), gpus: self.gpus.or(near) }
     }
 }

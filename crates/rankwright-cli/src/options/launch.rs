@@ -1,12 +1,11 @@
 //! Options of the commands that start jobs or write launch files, and the program line behind them.
 
-use std::num::NonZeroU32;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use rankwright::launch::openmp::ThreadsPerCore;
-use rankwright::launch::{Binding, LAUNCHERS, Launcher, Program, ProgramLine, shell};
-use rankwright::placement::{Granularity, MemoryPolicy, ProgramRanks};
+use rankwright::launch::{Binding, LAUNCHERS, Launcher, ProgramLine, ProgramSlotsError, shell};
+use rankwright::placement::{Granularity, MemoryPolicy};
 
 use super::devices::FabricOptions;
 use super::rank_size::RankSize;
@@ -126,7 +125,7 @@ impl ProgramsOption {
         rank_size: &RankSize,
     ) -> anyhow::Result<Option<Granularity>> {
         let own_nodes = self.own_nodes;
-        let Some(line) = line.filter(|line| own_nodes || line.has_cores()) else {
+        let Some(line) = line else {
             return match own_nodes {
                 true => {
                     Err(UsageError("--own-nodes needs programs: -- -n 2 ./a : ./b".to_owned())
@@ -135,23 +134,14 @@ impl ProgramsOption {
                 false => Ok(None),
             };
         };
-        let usual = match rank_size.given(None) {
-            None => 1,
-            Some(Granularity::Cores(cores)) => cores,
-            Some(_) => {
-                let text = "the programs of the line have cores or nodes of their own: leave out \
-                            --ranks-per-.. and --per pu";
-                return Err(UsageError(text.to_owned()).into());
+        line.granularity(ranks, rank_size.given(None).as_ref(), own_nodes).map_err(|error| {
+            match error {
+                ProgramSlotsError::OtherSize => {
+                    UsageError(format!("{error}: leave out --ranks-per-.. and --per pu")).into()
+                }
+                error => Infeasible(error.to_string()).into(),
             }
-        };
-        let usual = NonZeroU32::new(usual).unwrap_or(NonZeroU32::MIN);
-        let of_program = |program: Program| ProgramRanks {
-            ranks: u32::try_from(program.ranks).unwrap_or(u32::MAX),
-            cores: program.cores.unwrap_or(usual),
-        };
-        let programs = line.for_ranks(ranks).map_err(|error| Infeasible(error.to_string()))?;
-        let programs = programs.into_iter().map(of_program).collect();
-        Ok(Some(Granularity::Programs { programs, own_nodes }))
+        })
     }
 }
 

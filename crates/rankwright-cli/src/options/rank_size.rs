@@ -53,33 +53,14 @@ pub(crate) struct RankSize {
     ranks_per_numa: Option<NonZeroU32>,
     /// Number of ranks for each GPU, on cores of its NUMA node: 1, 2, ..., or 1/2 for a rank with two
     /// GPUs
-    #[arg(long, value_name = "NUMBER", value_parser = parse_per_gpu, group = "ranks_per")]
-    ranks_per_gpu: Option<PerGpu>,
+    #[arg(long, value_name = "NUMBER", value_parser = RanksPer::per_gpu, group = "ranks_per")]
+    ranks_per_gpu: Option<RanksPer>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Per {
     Core,
     Pu,
-}
-
-/// `2` or `1/2`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct PerGpu {
-    ranks: NonZeroU32,
-    gpus: NonZeroU32,
-}
-
-fn parse_per_gpu(text: &str) -> Result<PerGpu, String> {
-    let number = |text: &str| text.trim().parse::<NonZeroU32>().ok();
-    let (ranks, gpus) = text.split_once('/').unwrap_or((text, "1"));
-    match (number(ranks), number(gpus)) {
-        (Some(ranks), Some(gpus)) if ranks.get() == 1 || gpus.get() == 1 => {
-            Ok(PerGpu { ranks, gpus })
-        }
-        _ => Err("expected a number of ranks from 1, or 1/2, 1/3, .. for a rank with several GPUs"
-            .to_owned()),
-    }
 }
 
 impl RankSize {
@@ -120,28 +101,10 @@ impl RankSize {
     }
 
     fn ranks_per(&self) -> Option<RanksPer> {
-        let per_gpu = |PerGpu { ranks, gpus }| RanksPer::Gpus { ranks, gpus };
         self.ranks_per_node
             .map(RanksPer::Node)
             .or(self.ranks_per_package.map(RanksPer::Package))
             .or(self.ranks_per_numa.map(RanksPer::Numa))
-            .or(self.ranks_per_gpu.map(per_gpu))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ranks_per_gpu_are_whole_numbers_or_unit_fractions() {
-        let parsed =
-            |text: &str| parse_per_gpu(text).ok().map(|it| (it.ranks.get(), it.gpus.get()));
-        assert_eq!(parsed("1"), Some((1, 1)));
-        assert_eq!(parsed("4"), Some((4, 1)));
-        assert_eq!(parsed("1/2"), Some((1, 2)));
-        for wrong in ["", "0", "1/0", "0/1", "2/3", "-1", "0.5", "1/2/3", "x", "4294967296"] {
-            assert_eq!(parsed(wrong), None, "{wrong}");
-        }
+            .or_else(|| self.ranks_per_gpu.clone())
     }
 }

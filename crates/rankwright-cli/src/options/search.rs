@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use rankwright::choose::Planner;
+use rankwright::choose::{Planner, end_of_search};
 use rankwright::cluster::Cluster;
 use rankwright::map::{Clock, DEFAULT_BALANCE, EFFORTS, Effort, MAPPERS, Strategy};
 use rankwright::ranking::Objective;
@@ -16,11 +16,6 @@ use super::count::parse_count;
 use crate::host::started;
 use crate::host::this_host::usable_pus;
 use crate::output::exit_code::UsageError;
-
-/// The seconds of `--time` that are left for what follows the search, the answer and the files: some for
-/// each command, for each rank and for each job, which has files of its own. Measured with 16 384 ranks
-/// and with 1024 jobs.
-const AFTERWARDS: [f64; 3] = [0.03, 2e-5, 1.5e-3];
 
 /// Options of every search.
 #[derive(Debug, Clone, Args)]
@@ -129,9 +124,7 @@ impl SearchOptions {
         workload: &Workload,
         (number, count): (usize, usize),
     ) -> Option<Box<Clock<'static>>> {
-        let [always, per_rank, per_job] = AFTERWARDS;
-        let (ranks, jobs) = (workload.rank_count() as f64, workload.jobs.len() as f64);
-        let end = self.time?.0 - always - per_rank * ranks - per_job * jobs;
+        let end = end_of_search(self.time?, workload).0;
         let begin = started().elapsed().as_secs_f64();
         let mine = if count == 1 { end } else { (end - begin) / (count - number) as f64 };
         let begin = if count == 1 { 0.0 } else { begin };

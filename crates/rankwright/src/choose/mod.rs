@@ -35,6 +35,8 @@ mod race;
 mod ranked;
 mod replayed;
 mod run_time;
+mod sharing;
+mod time_limit;
 
 pub use candidates::{Candidate, Computing, Observer, PlanError, PlanProgress};
 pub use evaluate::{Basis, Evaluation, MappingEvaluation, SeedComparison};
@@ -47,7 +49,7 @@ pub use ranked::RankedCandidates;
 #[doc(hidden)]
 pub use candidates::{Candidates, ChooseOptions, candidates, map};
 #[doc(hidden)]
-pub use nodes::{fewest_nodes, nearest_nodes};
+pub use nodes::{NamedNodesError, named_nodes, nearest_nodes, useful_nodes};
 #[doc(hidden)]
 pub use paired_runs::{PairedDifference, PairedResult};
 #[doc(hidden)]
@@ -62,3 +64,6 @@ pub use ranked::{rank_by_bytes, rank_candidates};
 #[doc(hidden)]
 pub(crate) use run_time::NO_GAIN;
 pub use run_time::{Gain, NoSeconds, RunTimes, negligible_communication};
+pub use sharing::{SharingError, SharingMode, together_and_apart};
+#[doc(hidden)]
+pub use time_limit::end_of_search;

@@ -3,9 +3,9 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use crate::cluster::Cluster;
-use crate::cluster::read::hostfile;
-use crate::placement::{Granularity, slots_by_node};
+use crate::cluster::read::hostfile::{self, HostsError};
+use crate::cluster::{Cluster, hostlist};
+use crate::placement::{Granularity, RanksPer, slots_by_node};
 
 /// The cluster of at most `most` of these nodes, in the given order; the cluster itself if it has no more.
 ///
@@ -63,9 +63,58 @@ pub fn nearest_nodes(
     hostfile::part(cluster, names).expect("nodes of a valid cluster")
 }
 
-/// The fewest nodes of a cluster that have room for `ranks`; all of them if there are too few slots.
+/// Why there is no cluster of nodes with given names.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum NamedNodesError {
+    /// The cluster has no nodes of these names.
+    #[error("`{cluster}` has no {missing}; it has {has}")]
+    Missing {
+        /// The cluster.
+        cluster: String,
+        /// The names, as a hostlist.
+        missing: String,
+        /// The names of its nodes, as a hostlist.
+        has: String,
+    },
+    /// The names contradict each other.
+    #[error(transparent)]
+    Invalid(#[from] HostsError),
+}
+
+/// The cluster of the nodes of these names, in this order.
+///
+/// # Errors
+/// If there is no node of one of the names.
+pub fn named_nodes(cluster: &Cluster, names: &[String]) -> Result<Cluster, NamedNodesError> {
+    let missing: Vec<&String> =
+        names.iter().filter(|name| cluster.find_node(name).is_none()).collect();
+    if !missing.is_empty() {
+        let all: Vec<&str> = cluster.nodes.iter().map(|node| node.name.as_str()).collect();
+        return Err(NamedNodesError::Missing {
+            cluster: cluster.name.clone(),
+            missing: hostlist::compress(&missing),
+            has: hostlist::compress(&all),
+        });
+    }
+    let found = names.iter().filter_map(|name| cluster.find_node(name));
+    Ok(hostfile::part(cluster, found.map(|node| cluster.node(node).name.as_str()))?)
+}
+
+/// How many nodes of a cluster are of use for `ranks`: all of them; where the number of ranks per object is
+/// given, no more than these need. Ranks that are given node by node keep all.
 #[must_use]
-pub fn fewest_nodes(cluster: &Cluster, granularity: &Granularity, ranks: usize) -> usize {
+pub fn useful_nodes(cluster: &Cluster, granularity: &Granularity, ranks: usize) -> usize {
+    match granularity {
+        Granularity::Part { ranks: per, .. } if !matches!(per, RanksPer::NodeByNode(_)) => {
+            fewest_nodes(cluster, granularity, ranks)
+        }
+        _ => cluster.nodes.len(),
+    }
+}
+
+/// The fewest nodes of a cluster that have room for `ranks`; all of them if there are too few slots.
+fn fewest_nodes(cluster: &Cluster, granularity: &Granularity, ranks: usize) -> usize {
     let mut slots = slots_by_node(cluster, granularity);
     slots.sort_unstable_by_key(|slots| Reverse(*slots));
     let mut room = 0;
@@ -137,6 +186,27 @@ mod tests {
         // Both switches are needed.
         assert_eq!(chosen(24, 4), "a0 a1 c0 c1");
         assert_eq!(chosen(1, 8), "a0 a1 a2 a3 b0 b1 c0 c1");
+    }
+
+    #[test]
+    fn nodes_are_taken_by_name_in_the_given_order() {
+        let cluster = toml::parse(CLUSTER, "c.toml", std::path::Path::new("")).unwrap();
+        let named = |text: &str| named_nodes(&cluster, &hostlist::expand(text).unwrap());
+        let part = named("c1,a[0-1]").unwrap();
+        let names: Vec<&str> = part.nodes.iter().map(|node| node.name.as_str()).collect();
+        assert_eq!((names, part.switches.len()), (vec!["c1", "a0", "a1"], 3));
+        let missing = named("a3,a[7-9]").unwrap_err().to_string();
+        assert!(missing.contains("has no a[7-9]; it has a[0-3],b[0-1],c[0-1]"), "{missing}");
+    }
+
+    #[test]
+    fn with_ranks_per_node_no_more_nodes_are_of_use_than_these_need() {
+        let cluster = toml::parse(CLUSTER, "c.toml", std::path::Path::new("")).unwrap();
+        let two = std::num::NonZeroU32::new(2).unwrap();
+        let per_node = |ranks| Granularity::Part { ranks, share: crate::placement::Share::Cores };
+        assert_eq!(useful_nodes(&cluster, &per_node(RanksPer::Node(two)), 7), 4);
+        assert_eq!(useful_nodes(&cluster, &per_node(RanksPer::NodeByNode(vec![2; 8])), 7), 8);
+        assert_eq!(useful_nodes(&cluster, &Granularity::Cores(1), 7), 8);
     }
 
     #[test]

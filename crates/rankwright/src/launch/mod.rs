@@ -55,7 +55,9 @@ pub mod shell;
 use std::fmt;
 
 use by_default::{ByDefault, FLUX, HYDRA, OPENMPI4, OPENMPI5, SLURM};
-pub use programs::{CoresError, Program, ProgramLine, ProgramLineError, RankCountError};
+pub use programs::{
+    CoresError, Program, ProgramLine, ProgramLineError, ProgramSlotsError, RankCountError,
+};
 pub use request::{Binding, Request, Task};
 use request::{Part, text_file};
 use serde::Serialize;

@@ -36,6 +36,7 @@ mod prediction;
 pub mod queue;
 mod random;
 pub mod read;
+mod recorded;
 mod slowdowns;
 
 pub use class::Compatibility;
@@ -44,6 +45,9 @@ pub use memory::{Losses, MemoryLoad, MemoryUse};
 pub use modes::{ModeError, Part, nodes_of, placed, placed_from};
 pub use objective::Objective;
 pub use prediction::{Alone, PredictError, PredictOptions, Prediction, predict};
+pub use recorded::{
+    GivenTraffic, KnownUse, MemoryRow, MemoryUseError, Recorded, TrafficSource, deciding_resources,
+};
 pub use slowdowns::Slowdowns;
 
 use std::num::NonZeroUsize;

@@ -1,7 +1,8 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::units::Bytes;
+use crate::statistics::Estimate;
+use crate::units::{Bytes, Seconds};
 
 const NAMES: [&str; 8] = ["BT", "CG", "EP", "FT", "IS", "LU", "MG", "SP"];
 
@@ -231,4 +232,45 @@ proptest! {
         };
         prop_assert!((found - best).abs() <= 1e-9 * best.abs(), "{found} {best}");
     }
+}
+
+/// A prediction for two jobs that was replayed with this spread, in percent.
+fn predicted(half_width: f64) -> Prediction {
+    let alone = Alone {
+        full: Seconds(10.0),
+        half: Seconds(10.0),
+        communicating: 0.5,
+        device_use: 0.5,
+        nodes: (1, 2),
+        messages: 1,
+        memory: None,
+    };
+    Prediction {
+        alone: vec![alone; 2],
+        beside: vec![Estimate { mean: 97.0, half_width }; 4],
+        first_order: vec![97.0; 4],
+        not_replayed: Vec::new(),
+        losses: Vec::new(),
+    }
+}
+
+#[test]
+fn a_gain_within_its_interval_is_no_difference() {
+    let answer = |half_width: f64, options: &PairOptions| {
+        let prediction = predicted(half_width);
+        let names = ["a".to_owned(), "b".to_owned()];
+        let jobs = JobSet::new(prediction.facts(&names), prediction.slowdowns());
+        let pairing = pair(&jobs, options);
+        assert_eq!(pairing.answer, Answer::Share);
+        let width = prediction.gain_half_width(&pairing, options.objective, 1);
+        (width, pairing.answer_within(width))
+    };
+    let sum = by(Objective::Sum);
+    let (width, known) = answer(1.0, &sum);
+    // Two independent runs, averaged over two jobs.
+    assert_near(width.unwrap(), 0.01 / 2.0_f64.sqrt(), 1e-12);
+    assert_eq!(known, Answer::Share);
+    assert_eq!(answer(9.0, &sum).1, Answer::NoDifference);
+    assert_eq!(answer(f64::INFINITY, &sum), (None, Answer::Share));
+    assert_eq!(answer(9.0, &by(Objective::Worst)), (None, Answer::Share));
 }

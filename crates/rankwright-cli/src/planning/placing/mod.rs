@@ -1,10 +1,9 @@
 //! Placing a workload: its options, and the way from them to a plan, for `place` and `report`.
 
 mod launcher;
-mod sharing;
 
 use clap::Args;
-use rankwright::choose::{Plan, Planner};
+use rankwright::choose::{Plan, Planner, SharingError, SharingMode, together_and_apart};
 use rankwright::cluster::Cluster;
 use rankwright::launch::{Launcher, ProgramLine};
 use rankwright::map::Strategy;
@@ -13,7 +12,6 @@ use rankwright::report::Comparison;
 use rankwright::traffic::Workload;
 
 pub(crate) use launcher::LauncherOptions;
-use sharing::{Mode, together_and_apart};
 
 use super::plan::Planning;
 use super::{devices, granted_tasks, steadiness};
@@ -40,7 +38,7 @@ pub(crate) struct PlacingOptions {
     /// shared, shared:K (K jobs per node), shared:apart (on sockets of their own) [default: of several
     /// jobs whichever is best]
     #[arg(long, value_name = "MODE", conflicts_with = "strategies")]
-    share: Option<Mode>,
+    share: Option<SharingMode>,
     #[command(flatten)]
     pub(crate) rank_size: RankSize,
     #[command(flatten)]
@@ -163,7 +161,7 @@ impl PlacingOptions {
     }
 
     fn check_sharing(&self, cluster: &Cluster, placement: &Placement) -> Result<(), Infeasible> {
-        self.share.map_or(Ok(()), |mode| mode.check(cluster, placement))
+        self.share.map_or(Ok(()), |mode| mode.check(cluster, placement)).map_err(not_shared)
     }
 
     /// The strategies for this number of jobs: that of --share alone; for several jobs also those that
@@ -175,7 +173,7 @@ impl PlacingOptions {
         jobs: usize,
     ) -> anyhow::Result<Vec<Strategy>> {
         if let Some(mode) = self.share {
-            mode.check_sockets(whole, jobs)?;
+            mode.check_sockets(whole, jobs).map_err(not_shared)?;
             return Ok(vec![mode.strategy()?]);
         }
         if jobs > 1 && self.strategies.is_none() {
@@ -209,4 +207,8 @@ impl PlacingOptions {
         let workloads = self.workloads.iter().map(|name| inputs::workload(name, verbosity));
         Ok(Workload::together(workloads.collect::<anyhow::Result<Vec<_>>>()?))
     }
+}
+
+fn not_shared(error: SharingError) -> Infeasible {
+    Infeasible(format!("--share: {error}"))
 }

@@ -6,7 +6,7 @@ pub(super) mod script;
 use std::fmt;
 use std::num::{NonZeroU32, NonZeroUsize};
 
-use crate::placement::JobEntry;
+use crate::placement::{Granularity, JobEntry, ProgramRanks};
 use crate::units::counted;
 
 /// The programs of a job, as users write them behind `--`: `./app in`, or
@@ -130,7 +130,48 @@ pub enum CoresError {
     Ranks(#[from] RankCountError),
 }
 
+/// Why the programs of a line cannot be given their cores.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ProgramSlotsError {
+    /// Ranks have a size that is not a number of cores.
+    #[error("the programs of the line have cores or nodes of their own")]
+    OtherSize,
+    /// The job has another number of ranks.
+    #[error(transparent)]
+    Ranks(#[from] RankCountError),
+}
+
 impl ProgramLine {
+    /// The size of each rank's slot where the line says how many cores ranks have, or programs have nodes of
+    /// their own; `None` elsewhere. Where the line does not say it, ranks have the number of cores that is
+    /// `given`, or one.
+    ///
+    /// # Errors
+    /// If the line is not for this number of ranks, or ranks are given something else than cores.
+    pub fn granularity(
+        &self,
+        ranks: usize,
+        given: Option<&Granularity>,
+        own_nodes: bool,
+    ) -> Result<Option<Granularity>, ProgramSlotsError> {
+        if !own_nodes && !self.has_cores() {
+            return Ok(None);
+        }
+        let usual = match given {
+            None => 1,
+            Some(Granularity::Cores(cores)) => *cores,
+            Some(_) => return Err(ProgramSlotsError::OtherSize),
+        };
+        let usual = NonZeroU32::new(usual).unwrap_or(NonZeroU32::MIN);
+        let of_program = |program: Program| ProgramRanks {
+            ranks: u32::try_from(program.ranks).unwrap_or(u32::MAX),
+            cores: program.cores.unwrap_or(usual),
+        };
+        let programs = self.for_ranks(ranks)?.into_iter().map(of_program).collect();
+        Ok(Some(Granularity::Programs { programs, own_nodes }))
+    }
+
     /// Whether the line says for some program how many cores its ranks have.
     #[must_use]
     pub fn has_cores(&self) -> bool {
@@ -309,6 +350,21 @@ mod tests {
         let cores: Vec<Option<u32>> =
             cores.iter().map(|program| program.cores.map(NonZeroU32::get)).collect();
         assert_eq!(cores, [Some(1), Some(4), None]);
+    }
+
+    #[test]
+    fn cores_or_nodes_of_programs_make_slots_of_their_own() {
+        let two = line("-n 2 ./a : ./b").unwrap();
+        assert_eq!(two.granularity(8, Some(&Granularity::Pu), false), Ok(None));
+        let given = Granularity::Cores(3);
+        let made = two.granularity(8, Some(&given), true).unwrap();
+        let program = |ranks, cores| ProgramRanks { ranks, cores: NonZeroU32::new(cores).unwrap() };
+        let programs = vec![program(2, 3), program(6, 3)];
+        assert_eq!(made, Some(Granularity::Programs { programs, own_nodes: true }));
+        let refused = two.granularity(8, Some(&Granularity::Pu), true);
+        assert_eq!(refused, Err(ProgramSlotsError::OtherSize));
+        let wide = line("-n 2 --cores-per-rank 4 ./a : -n 3 ./b").unwrap();
+        assert!(matches!(wide.granularity(8, None, false), Err(ProgramSlotsError::Ranks(_))));
     }
 
     #[test]

@@ -45,6 +45,25 @@ pub enum Share {
     CoresEach(NonZeroU32),
 }
 
+impl RanksPer {
+    /// A number of ranks per GPU: `2`, or `1/2` for a rank with two GPUs.
+    ///
+    /// # Errors
+    /// What is expected, if the text is neither.
+    pub fn per_gpu(text: &str) -> Result<Self, String> {
+        let number = |text: &str| text.trim().parse::<NonZeroU32>().ok();
+        let (ranks, gpus) = text.split_once('/').unwrap_or((text, "1"));
+        match (number(ranks), number(gpus)) {
+            (Some(ranks), Some(gpus)) if ranks.get() == 1 || gpus.get() == 1 => {
+                Ok(Self::Gpus { ranks, gpus })
+            }
+            _ => Err("expected a number of ranks from 1, or 1/2, 1/3, .. for a rank with several \
+                      GPUs"
+                .to_owned()),
+        }
+    }
+}
+
 impl fmt::Display for RanksPer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -261,3 +261,14 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn ranks_per_gpu_are_whole_numbers_or_unit_fractions() {
+    let parsed = |text: &str| RanksPer::per_gpu(text).ok().map(|ranks| ranks.to_string());
+    assert_eq!(parsed("1").as_deref(), Some("1 per GPU"));
+    assert_eq!(parsed("4").as_deref(), Some("4 per GPU"));
+    assert_eq!(parsed("1/2").as_deref(), Some("1 per 2 GPUs"));
+    for wrong in ["", "0", "1/0", "0/1", "2/3", "-1", "0.5", "1/2/3", "x", "4294967296"] {
+        assert_eq!(parsed(wrong), None, "{wrong}");
+    }
+}

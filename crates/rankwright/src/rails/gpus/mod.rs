@@ -27,6 +27,7 @@ pub(crate) use order::ordered;
 pub use variables::{count_like, set_variables};
 
 use super::node_view::{distance_of, numa_nodes};
+use super::{Selection, selectable};
 use crate::cluster::{Cluster, Gpu, Machine};
 use crate::ids::{NodeId, NumaId};
 use crate::placement::{GpuUse, Placement, PlacementError, RankPlacement};
@@ -48,6 +49,21 @@ pub fn assign(
         GpuUse::OnePerRank => share::nearest(cluster, &placement),
     };
     placement.with_gpus(cluster, gpu_use, names)
+}
+
+/// The network devices and GPUs of ranks of which each belongs to a GPU, where the user does not say: `near`
+/// their GPUs, and the network devices beside them; each where nodes have some.
+#[must_use]
+pub fn of_ranks_per_gpu(cluster: &Cluster) -> (Option<Selection>, Option<GpuUse>) {
+    let affinity: Option<Selection> = "device-affinity".parse().ok();
+    let affinity = affinity.filter(|selection| selectable(cluster, selection).is_ok());
+    (affinity, any(cluster).then_some(GpuUse::Near))
+}
+
+/// Whether a node of the cluster has a GPU.
+#[must_use]
+pub fn any(cluster: &Cluster) -> bool {
+    cluster.groups.iter().any(|group| !group.machine.gpus.is_empty())
 }
 
 /// Positions in the placement, by node; of a job the first rank first.

@@ -125,6 +125,7 @@ fn placement(record: &Record, judgement: &Judgement) -> PlacementView {
         node: Packed::whole(&node),
         core: Packed::whole(&vec![UNBOUND; node.len()]),
         cores: Packed::whole(&vec![0; node.len()]),
+        core_list: None,
         position: Packed::whole(&position),
         nics: nics.collect(),
         gpus: Vec::new(),

@@ -36,6 +36,10 @@ pub struct PlacementView {
     pub core: Packed,
     /// By rank: number of its cores.
     pub cores: Packed,
+    /// The cores (L#) of all ranks, one rank after the other; only if those of a rank do not follow each
+    /// other. Without it they are `core` and those behind it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub core_list: Option<Packed>,
     /// By rank: its position in the order of places (node, then core).
     pub position: Packed,
     /// By rank: the names of its network devices; only if some were chosen.
@@ -140,6 +144,8 @@ impl PlacementView {
         let whole = |number: &dyn Fn(&RankPlacement) -> u32| {
             Packed::whole(&ranks.iter().map(|rank| number(rank)).collect::<Vec<_>>())
         };
+        let lists: Vec<Vec<u32>> =
+            ranks.iter().map(|rank| rank.cores.iter().map(|core| core.0).collect()).collect();
         let mut order: Vec<usize> = (0..ranks.len()).collect();
         order.sort_by_key(|at| (ranks[*at].node, core(ranks[*at]), *at));
         let mut position = vec![0; ranks.len()];
@@ -159,6 +165,7 @@ impl PlacementView {
             node: whole(&|rank| position_of[&rank.node]),
             core: whole(&core),
             cores: whole(&|rank| rank.cores.len() as u32),
+            core_list: core_list(&lists),
             position: Packed::whole(&position),
             nics: names(|rank| &rank.nics),
             gpus: names(|rank| &rank.gpus),
@@ -167,44 +174,49 @@ impl PlacementView {
     }
 }
 
+/// All lists of cores, one after the other; `None` if the cores of each follow each other.
+fn core_list(lists: &[Vec<u32>]) -> Option<Packed> {
+    let has_gap = |cores: &Vec<u32>| cores.windows(2).any(|pair| pair[1] != pair[0] + 1);
+    lists.iter().any(has_gap).then(|| Packed::whole(&lists.concat()))
+}
+
 /// The ranks that a placement puts on one node.
 struct Groups {
     /// By rank: its group.
     of_rank: Vec<u32>,
     /// By group: the position of its node in the report.
     nodes: Vec<u32>,
-    /// By group: the first core of its ranks.
-    first_core: Vec<u32>,
-    /// By group: number of cores of its ranks.
-    cores: Vec<u32>,
+    /// By group: the cores of its ranks, ascending.
+    cores: Vec<Vec<u32>>,
 }
 
 impl Groups {
     fn new(placement: &Placement, position_of: &BTreeMap<NodeId, u32>) -> Self {
-        let mut cores: BTreeMap<NodeId, (u32, usize)> = BTreeMap::new();
+        let mut cores: BTreeMap<NodeId, BTreeSet<u32>> = BTreeMap::new();
         for rank in placement.ranks() {
-            let (first, count) = cores.entry(rank.node).or_insert((UNBOUND, 0));
-            *first = rank.cores.first().map_or(*first, |core| core.0.min(*first));
-            *count += rank.cores.len();
+            cores.entry(rank.node).or_default().extend(rank.cores.iter().map(|core| core.0));
         }
         let group: BTreeMap<NodeId, u32> = cores.keys().copied().zip(0..).collect();
         Self {
             of_rank: placement.ranks().map(|rank| group[&rank.node]).collect(),
             nodes: cores.keys().map(|node| position_of[node]).collect(),
-            first_core: cores.values().map(|(first, _)| *first).collect(),
-            cores: cores.values().map(|(_, count)| *count as u32).collect(),
+            cores: cores.into_values().map(|cores| cores.into_iter().collect()).collect(),
         }
     }
 
     fn view(&self, shown: &Shown<'_>, is_first: bool) -> PlacementView {
         let list = |numbers: &[u32]| Packed::whole(if is_first { numbers } else { &[] });
         let count = self.nodes.len();
+        let by_group = |number: &dyn Fn(&Vec<u32>) -> u32| {
+            list(&self.cores.iter().map(number).collect::<Vec<_>>())
+        };
         PlacementView {
             role: shown.role,
             name: shown.name.clone(),
             node: list(&self.nodes),
-            core: list(&self.first_core),
-            cores: list(&self.cores),
+            core: by_group(&|cores| cores.first().copied().unwrap_or(UNBOUND)),
+            cores: by_group(&|cores| cores.len() as u32),
+            core_list: core_list(&self.cores).filter(|_| is_first),
             position: list(&(0..count as u32).collect::<Vec<_>>()),
             nics: Vec::new(),
             gpus: Vec::new(),
@@ -293,9 +305,42 @@ mod tests {
         assert_eq!(unpacked(&view.node), [1.0, 0.0, 1.0, 0.0]);
         assert_eq!(unpacked(&view.position), [3.0, 1.0, 2.0, 0.0]);
         assert_eq!(unpacked(&view.core), [1.0, 3.0, 0.0, 0.0]);
+        assert_eq!(view.core_list, None, "one core each");
         assert_eq!(report.machine.unwrap().nodes.len(), 2);
         let out: u64 = report.devices.iter().flat_map(|device| &device.out).sum();
         assert_eq!(out, view.inter_node_bytes);
         assert_eq!(out, report.traffic.unwrap().total_bytes, "neighbours are on different nodes");
+    }
+    #[test]
+    fn cores_that_do_not_follow_each_other_are_listed() {
+        assert_eq!(core_list(&[vec![0, 1], vec![], vec![7]]), None);
+        let listed = core_list(&[vec![0, 2], vec![4, 5]]).unwrap();
+        assert_eq!(unpacked(&listed), [0.0, 2.0, 4.0, 5.0]);
+        let cluster = free_on_even_cores();
+        let workload = traffic::open("pattern:ring:4:length=1000 B").unwrap();
+        let slots = slots(&cluster, Granularity::Cores(2), 4).unwrap();
+        let shapes = JobShape::of(&workload);
+        let placement =
+            Placement::from_slots(&cluster, &shapes, "by hand", &slots, &[3, 2, 1, 0]).unwrap();
+        let load = Load::new(&cluster, &Levels::new(&cluster), &workload, &placement);
+        let (role, name) = (PlacementRole::Given, "by hand".to_owned());
+        let shown = Shown { role, name, placement: &placement, load: &load };
+        let nodes: BTreeMap<NodeId, u32> = cluster.node_ids().zip(0..).collect();
+        let view = PlacementView::new(&shown, &nodes);
+        let cores = [4.0, 6.0, 0.0, 2.0, 4.0, 6.0, 0.0, 2.0];
+        assert_eq!(unpacked(view.core_list.as_ref().unwrap()), cores);
+        let groups = Groups::new(&placement, &nodes);
+        let view = groups.view(&shown, true);
+        assert_eq!(unpacked(&view.cores), [4.0, 4.0]);
+        let cores = [0.0, 2.0, 4.0, 6.0, 0.0, 2.0, 4.0, 6.0];
+        assert_eq!(unpacked(view.core_list.as_ref().unwrap()), cores);
+        assert_eq!(groups.view(&shown, false).core_list, None);
+    }
+
+    /// Two nodes of eight cores, of which those with even numbers are free.
+    fn free_on_even_cores() -> Cluster {
+        let text = "name = \"even\"\nformat = 2\n[[node]]\nnames = \"n[0-1]\"\n\
+                    topology = \"pack:1 core:8 pu:1\"\nfree = \"0,2,4,6\"\n";
+        cluster::parse(text, "even.toml", cluster::NodeCount::AsDescribed).unwrap()
     }
 }

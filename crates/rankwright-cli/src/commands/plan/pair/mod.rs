@@ -1,7 +1,5 @@
 //! `rankwright pair`: which jobs should share nodes.
 
-mod deciding;
-mod memory;
 mod page;
 mod placements;
 mod profiles;
@@ -125,7 +123,7 @@ impl Pair {
         if let Some(file) = &self.queue {
             let queue = queue::read(file.as_deref())?;
             let cpus = cpus_per_node(rules.as_ref(), predicted.as_ref(), &queue)?;
-            let notes = predicted.map(|predicted| predicted.notes).unwrap_or_default();
+            let notes = predicted.map(|predicted| predicted.recorded.notes).unwrap_or_default();
             let report = QueueReport::new(&queue, &jobs, cpus, &options, notes);
             self.result.write(&report.show(self.result.format))?;
             self.report.write_if_wanted(|| report.page(), verbosity)?;
@@ -134,7 +132,7 @@ impl Pair {
         let pairing = pair(&jobs, &options);
         let mut report = PairReport::new(&jobs, &options, &pairing);
         if let Some(predicted) = &predicted {
-            report = report.predicted(predicted, &pairing, self.copies.get());
+            report = report.predicted(predicted, (&options, &pairing), self.copies.get());
         }
         self.result.write(&report.show(self.result.format))?;
         self.report.write_if_wanted(|| report.page(), verbosity)?;

@@ -56,7 +56,7 @@ fn placed_on(
     let mut workload = Workload::default();
     for kind in &kinds {
         let mut job = predicted.jobs[*kind].clone();
-        job.name.clone_from(&predicted.names[*kind]);
+        job.name.clone_from(&predicted.recorded.names[*kind]);
         workload.push(job);
     }
     let parts = Part::shared(&vec![1; kinds.len()]);

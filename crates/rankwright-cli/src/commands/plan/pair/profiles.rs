@@ -3,19 +3,18 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use anyhow::bail;
 use clap::Args;
 use rankwright::cluster::Cluster;
 use rankwright::files::make_folder;
+use rankwright::pairing::read::EXPECTED_MEMORY_TRAFFIC;
 use rankwright::pairing::{
-    JobFacts, ModeError, PredictError, PredictOptions, Prediction, Slowdowns, predict,
+    GivenTraffic, JobFacts, KnownUse, MemoryUseError, ModeError, PredictError, PredictOptions,
+    Recorded, Slowdowns, TrafficSource,
 };
-use rankwright::placement::JobShape;
 use rankwright::sim::Progress;
-use rankwright::sim::replay::{ReplayOptions, Replayer};
+use rankwright::sim::replay::ReplayOptions;
 use rankwright::traffic::{Job, Workload};
 
-use super::memory::{self, GivenTraffic, Known, MemoryRow};
 use crate::options::{ClusterOptions, Given, inputs, parse_count_to, refuse};
 use crate::output::Verbosity;
 use crate::output::exit_code::{Infeasible, UsageError};
@@ -47,7 +46,7 @@ struct SharingOptions {
     /// Memory bandwidth that each rank of a job uses while it computes, like cg=2GB/s; or a file in which
     /// likwid-perfctr, perf stat, PCP or resctrl counted it, like cg=likwid.csv or cg=likwid.csv:ranks=16 if
     /// 16 ranks ran where it was recorded; may be repeated
-    #[arg(long, value_name = "JOB=RATE|FILE", value_parser = memory::parse_traffic)]
+    #[arg(long, value_name = "JOB=RATE|FILE", value_parser = parse_traffic)]
     memory_traffic: Vec<GivenTraffic>,
     /// Write a placement of each group of jobs that share nodes, to this folder
     #[arg(long, value_name = "FOLDER")]
@@ -58,24 +57,15 @@ struct SharingOptions {
 pub(super) struct Predicted {
     pub(super) cluster: Cluster,
     pub(super) jobs: Vec<Job>,
-    pub(super) names: Vec<String>,
-    pub(super) prediction: Prediction,
-    /// What is known of their use of memories.
-    pub(super) memory: Vec<MemoryRow>,
-    /// What weakens it.
-    pub(super) notes: Vec<String>,
+    pub(super) recorded: Recorded,
     /// The folder for placements.
     pub(super) placements: Option<PathBuf>,
 }
 
 impl Predicted {
     pub(super) fn known(&self) -> (Vec<JobFacts>, Slowdowns) {
-        (self.prediction.facts(&self.names), self.prediction.slowdowns())
-    }
-
-    /// The shape of a job under its name here.
-    pub(super) fn shape(&self, job: usize) -> JobShape {
-        JobShape { name: self.names[job].clone(), ranks: self.jobs[job].ranks }
+        let Recorded { names, prediction, .. } = &self.recorded;
+        (prediction.facts(names), prediction.slowdowns())
     }
 }
 
@@ -118,8 +108,8 @@ impl ProfileOptions {
             jobs.extend(workload.jobs);
         }
         let names = unique(names);
-        let known = memory::known(&self.sharing.memory_traffic, &names, &jobs)?;
-        let (replayer, mut notes) = replayer(&jobs, &names)?;
+        let known = self.known_use(&names, &jobs)?;
+        check_timing(&jobs, &names)?;
         if jobs.len() < 2 && !with_itself {
             let text = format!("only the job `{}`: expected at least two, or --copies 2", names[0]);
             return Err(UsageError(text).into());
@@ -135,74 +125,56 @@ impl ProfileOptions {
         };
         let watch = Watch::new(verbosity, 1);
         let mut observer = |progress: &Progress| watch.observe(0, progress);
-        let prediction = predict(&cluster, &replayer, &names, &options, &mut observer);
+        let recorded = Recorded::replay(&cluster, (&jobs, names), known, &options, &mut observer);
         drop(watch);
-        let prediction = prediction.map_err(with_exit_code)?;
-        notes.extend(not_replayed(&prediction, &names));
+        let recorded = recorded.map_err(with_exit_code)?;
         let placements = self.sharing.placements.clone();
-        let memory = Vec::new();
-        let predicted = Predicted { cluster, jobs, names, prediction, memory, notes, placements };
-        with_memory(predicted, known).map(Some)
+        Ok(Some(Predicted { cluster, jobs, recorded, placements }))
+    }
+
+    /// What is known of the use of memories by jobs with these names.
+    fn known_use(&self, names: &[String], jobs: &[Job]) -> anyhow::Result<KnownUse> {
+        let mut open = |file: &Path| {
+            let text = inputs::read_text_or_stdin(file, EXPECTED_MEMORY_TRAFFIC);
+            text.map_err(|error| error.with_advice("a rate is written like 2GB/s"))
+        };
+        let known = KnownUse::new(&self.sharing.memory_traffic, names, jobs, &mut open);
+        known.map_err(|error| match error {
+            MemoryUseError::Input(error) => error.into(),
+            error => UsageError(format!("--memory-traffic: {error}")).into(),
+        })
     }
 }
 
-/// The prediction with what is known of memories, and notes on it.
-fn with_memory(mut predicted: Predicted, mut known: Known) -> anyhow::Result<Predicted> {
-    predicted.notes.extend(memory::notes(&known, &predicted.names));
-    if known.rows.is_empty() {
-        return Ok(predicted);
+/// Reads `cg=2GB/s`, `cg=likwid.csv` or `cg=likwid.csv:ranks=16`.
+fn parse_traffic(text: &str) -> Result<GivenTraffic, String> {
+    let expected =
+        "expected a job with the rate of a rank or a file, like cg=2GB/s or cg=likwid.csv:ranks=16";
+    // The name of a job may have a `=`.
+    if let Some((job, rate)) = text.rsplit_once('=')
+        && let Ok(rate) = rate.parse()
+    {
+        return Ok(GivenTraffic { job: job.to_owned(), from: TrafficSource::Rate(rate) });
     }
-    let shapes: Vec<JobShape> =
-        (0..predicted.names.len()).map(|job| predicted.shape(job)).collect();
-    let Predicted { cluster, names, jobs, prediction, .. } = &predicted;
-    let by_uses = |known: &Known| {
-        let prediction = prediction.clone().with_memory_use(cluster, &shapes, &known.uses);
-        prediction.map_err(|error| with_exit_code(error.into()))
-    };
-    let mut with_memory = by_uses(&known)?;
-    let limited = memory::limited(&mut known, cluster, (names, jobs), &with_memory);
-    if !limited.is_empty() {
-        with_memory = by_uses(&known)?;
+    let (job, from) = text.split_once('=').ok_or(expected)?;
+    if job.is_empty() || from.is_empty() {
+        return Err(expected.to_owned());
     }
-    predicted.notes.extend(limited);
-    Ok(Predicted { prediction: with_memory, memory: known.rows, ..predicted })
+    let from = TrafficSource::parse(from, Path::new(from).exists())?;
+    Ok(GivenTraffic { job: job.to_owned(), from })
 }
 
-/// A note on pairs that were not replayed together.
-fn not_replayed(prediction: &Prediction, names: &[String]) -> Option<String> {
-    let pair = |(background, measured): &(usize, usize)| {
-        format!("{} beside {}", names[*measured], names[*background])
-    };
-    let pairs: Vec<String> = prediction.not_replayed.iter().map(pair).collect();
-    (!pairs.is_empty()).then(|| {
-        format!(
-            "first order only, because the job in the background is so short that a replay would repeat it \
-             too often: {}",
-            pairs.join(", ")
-        )
-    })
-}
-
-/// The jobs to replay: by their calls where those were recorded, else by their clocks; and what to note.
-fn replayer(jobs: &[Job], names: &[String]) -> anyhow::Result<(Replayer, Vec<String>)> {
+/// Refuses jobs that cannot be replayed.
+fn check_timing(jobs: &[Job], names: &[String]) -> Result<(), UsageError> {
     let is_unknown = |job: &Job| job.seen.events.is_none() && job.sources.is_empty();
-    if let Some(position) = jobs.iter().position(is_unknown) {
-        bail!(UsageError(format!(
+    match jobs.iter().position(is_unknown) {
+        None => Ok(()),
+        Some(position) => Err(UsageError(format!(
             "job `{}`: found no message timing, expected a profile made with `rankwright profile \
              --events`, or another with message timing",
             names[position]
-        )));
+        ))),
     }
-    let (replayer, by_clocks) = Replayer::of_jobs(jobs, names)?;
-    let mut notes = Vec::new();
-    if !by_clocks.is_empty() {
-        let names: Vec<&str> = by_clocks.iter().map(|job| names[*job].as_str()).collect();
-        notes.push(format!(
-            "replayed by clocks, because the calls were not recorded (profile --events): {}",
-            names.join(", ")
-        ));
-    }
-    Ok((replayer, notes))
 }
 
 /// The name of a job: that of its profile, else its own.

@@ -1,14 +1,13 @@
 //! Who shares nodes with whom, as text, JSON and CSV.
 
 use rankwright::pairing::{
-    Alone, Answer, Compatibility, Group, JobSet, Member, Objective, PairOptions, Pairing,
+    Alone, Answer, Compatibility, Group, JobSet, Member, MemoryRow, Objective, PairOptions,
+    Pairing, deciding_resources,
 };
 use rankwright::report::to_json;
 use rankwright::units::{Seconds, counted};
 use serde::Serialize;
 
-use super::deciding;
-use super::memory::MemoryRow;
 use super::profiles::Predicted;
 use crate::options::Format;
 use crate::output;
@@ -142,10 +141,11 @@ impl PairReport {
     pub(super) fn predicted(
         mut self,
         predicted: &Predicted,
-        pairing: &Pairing,
+        (options, pairing): (&PairOptions, &Pairing),
         copies: usize,
     ) -> Self {
-        let (names, prediction) = (&predicted.names, &predicted.prediction);
+        let Predicted { cluster, recorded, .. } = predicted;
+        let (names, prediction) = (&recorded.names, &recorded.prediction);
         let solo = |(job, alone): (&String, &Alone)| SoloRow {
             job: job.clone(),
             nodes_full: alone.nodes.0,
@@ -170,33 +170,23 @@ impl PairReport {
                 }
             }
         }
-        self.memory.clone_from(&predicted.memory);
-        self.notes.clone_from(&predicted.notes);
-        self.notes.extend(deciding::resources(predicted, pairing, copies));
-        self.with_interval(predicted, pairing, copies)
+        self.memory.clone_from(&recorded.memory);
+        self.notes.clone_from(&recorded.notes);
+        self.notes.extend(deciding_resources(cluster, recorded, pairing, copies));
+        let width = prediction.gain_half_width(pairing, options.objective, copies);
+        self.within(width, pairing)
     }
 
-    /// Adds the interval of the gain: offsets of different pairs are independent.
-    fn with_interval(mut self, predicted: &Predicted, pairing: &Pairing, copies: usize) -> Self {
-        let squares = |group: &Group| -> f64 {
-            let [a, b] = &group.members[..] else { return f64::INFINITY };
-            let width = |x: &Member, y: &Member| {
-                predicted.prediction.beside(y.job / copies, x.job / copies).half_width.powi(2)
-            };
-            width(a, b) + width(b, a)
-        };
-        let sum: f64 = pairing.groups.iter().map(squares).sum();
-        let width = sum.sqrt() / (100.0 * predicted.names.len() as f64 * copies as f64);
-        if self.objective != Objective::Sum.to_string() || !width.is_finite() {
+    /// Adds half the width of the interval of the gain.
+    fn within(mut self, half_width: Option<f64>, pairing: &Pairing) -> Self {
+        self.gain_half_width = half_width;
+        let Some(width) = half_width.filter(|_| pairing.answer == Answer::Share) else {
             return self;
-        }
-        self.gain_half_width = Some(width);
-        if pairing.answer == Answer::Share {
-            self.sentence.push_str(&format!(" (± {:.1})", 100.0 * width));
-            if pairing.gain <= width {
-                self.answer = NO_DIFFERENCE;
-                self.sentence = self.sentence.replacen("Share:", "No difference: the best is", 1);
-            }
+        };
+        self.sentence.push_str(&format!(" (± {:.1})", 100.0 * width));
+        if pairing.answer_within(half_width) == Answer::NoDifference {
+            self.answer = NO_DIFFERENCE;
+            self.sentence = self.sentence.replacen("Share:", "No difference: the best is", 1);
         }
         self
     }

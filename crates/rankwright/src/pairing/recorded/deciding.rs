@@ -1,15 +1,21 @@
 //! Which resource decides what a job loses beside another: the network, or a memory.
 
-use rankwright::cluster::Cluster;
-use rankwright::pairing::{MemoryLoad, Pairing};
-
-use super::profiles::Predicted;
+use super::Recorded;
+use crate::cluster::Cluster;
+use crate::pairing::{MemoryLoad, Pairing};
 
 /// The resource that decides for each job beside the one that it shares nodes with, and for each that stays
-/// alone beside the one that costs it most.
-pub(super) fn resources(predicted: &Predicted, pairing: &Pairing, copies: usize) -> Vec<String> {
+/// alone beside the one that costs it most; a sentence each. `copies` of each job were paired. Empty where the
+/// use of memories is not known.
+#[must_use]
+pub fn deciding_resources(
+    cluster: &Cluster,
+    recorded: &Recorded,
+    pairing: &Pairing,
+    copies: usize,
+) -> Vec<String> {
     let lost = |measured: usize, other: usize| {
-        let losses = predicted.prediction.losses(other, measured);
+        let losses = recorded.prediction.losses(other, measured);
         losses.map_or(0.0, |losses| losses.memory.0 + losses.network.0)
     };
     let mut beside: Vec<(usize, usize)> = Vec::new();
@@ -27,7 +33,7 @@ pub(super) fn resources(predicted: &Predicted, pairing: &Pairing, copies: usize)
     }
     let mut lines: Vec<String> = Vec::new();
     for (measured, other) in beside {
-        let line = line(predicted, measured / copies, other / copies);
+        let line = line(cluster, recorded, measured / copies, other / copies);
         lines.extend(line.filter(|line| !lines.contains(line)));
     }
     lines
@@ -36,13 +42,13 @@ pub(super) fn resources(predicted: &Predicted, pairing: &Pairing, copies: usize)
 /// Losses below this share of the run time are none.
 const NONE: f64 = 0.005;
 
-fn line(predicted: &Predicted, measured: usize, other: usize) -> Option<String> {
-    let losses = predicted.prediction.losses(other, measured)?;
-    let there = described(&predicted.cluster, losses.load.as_ref()?);
-    let alone = predicted.prediction.alone[measured].half.0;
+fn line(cluster: &Cluster, recorded: &Recorded, measured: usize, other: usize) -> Option<String> {
+    let losses = recorded.prediction.losses(other, measured)?;
+    let there = described(cluster, losses.load.as_ref()?);
+    let alone = recorded.prediction.alone[measured].half.0;
     let percent = |seconds: f64| format!("{:+.1} %", 100.0 * seconds / alone);
     let (memory, network) = (percent(losses.memory.0), percent(losses.network.0));
-    let who = format!("{} beside {}", predicted.names[measured], predicted.names[other]);
+    let who = format!("{} beside {}", recorded.names[measured], recorded.names[other]);
     Some(if losses.memory.0 < NONE * alone && losses.network.0 < NONE * alone {
         format!("{who}: neither memory nor network matters: {there}")
     } else if losses.memory.0 > losses.network.0 {

@@ -1,25 +1,36 @@
-//! How several jobs share nodes: `--share`, and by default whichever evaluates better.
+//! How several jobs share nodes: as the user wants, and by default whichever evaluates better.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::str::FromStr;
 
-use rankwright::cluster::Cluster;
-use rankwright::ids::NodeId;
-use rankwright::map::Strategy;
-use rankwright::placement::Placement;
-use rankwright::units::counted;
+use crate::cluster::Cluster;
+use crate::ids::NodeId;
+use crate::map::{Strategy, StrategyError};
+use crate::placement::Placement;
+use crate::units::counted;
 
-use crate::output::exit_code::Infeasible;
-
-/// A mode of the paper on mixed workloads.
+/// How jobs share nodes: a mode of the paper on mixed workloads (Koop, Luo and Panda 2009).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Mode {
+pub enum SharingMode {
+    /// Every job has whole nodes.
     ExclusiveFull,
+    /// Every job has half of the cores of twice as many nodes, and no neighbour.
     ExclusiveHalf,
-    Shared { per_node: Option<usize>, apart: bool },
+    /// Jobs share nodes.
+    Shared {
+        /// The most jobs on a node; `None` for all.
+        per_node: Option<usize>,
+        /// Whether jobs on a node have sockets of their own.
+        apart: bool,
+    },
 }
 
-impl FromStr for Mode {
+/// The nodes or their sockets are too few for the way in which jobs are to share them.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct SharingError(String);
+
+impl FromStr for SharingMode {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -47,9 +58,12 @@ impl FromStr for Mode {
     }
 }
 
-impl Mode {
+impl SharingMode {
     /// The strategy that places so.
-    pub(crate) fn strategy(self) -> anyhow::Result<Strategy> {
+    ///
+    /// # Errors
+    /// If the strategy refuses its options.
+    pub fn strategy(self) -> Result<Strategy, StrategyError> {
         let text = match self {
             Self::ExclusiveFull => "exclusive-full".to_owned(),
             Self::ExclusiveHalf => "exclusive-half".to_owned(),
@@ -59,28 +73,33 @@ impl Mode {
                 format!("shared:per-node={count},sockets={sockets}")
             }
         };
-        Ok(text.parse()?)
+        text.parse()
     }
 
     /// Refuses jobs that cannot be kept on sockets of their own, before the search.
-    pub(super) fn check_sockets(self, cluster: &Cluster, jobs: usize) -> Result<(), Infeasible> {
+    ///
+    /// # Errors
+    /// If a node has too few sockets.
+    pub fn check_sockets(self, cluster: &Cluster, jobs: usize) -> Result<(), SharingError> {
         let Self::Shared { per_node, apart: true } = self else { return Ok(()) };
         let together = per_node.map_or(jobs, |per_node| per_node.min(jobs));
         let sockets = |node: &NodeId| cluster.machine(*node).packages;
         let fewer = cluster.node_ids().find(|node| sockets(node) < together);
         fewer.map_or(Ok(()), |node| {
             let (sockets, node) = (counted(sockets(&node), "socket"), &cluster.node(node).name);
-            Err(Infeasible(format!(
-                "--share: {together} jobs on a node need a socket each, {node} of cluster `{}` has {sockets}: \
+            Err(SharingError(format!(
+                "{together} jobs on a node need a socket each, {node} of cluster `{}` has {sockets}: \
                  leave out `apart`, or fewer jobs per node",
                 cluster.name
             )))
         })
     }
 
-    /// Refuses a placement in which the jobs do not share nodes this way, because the nodes or their
-    /// sockets are too few.
-    pub(crate) fn check(self, cluster: &Cluster, placement: &Placement) -> Result<(), Infeasible> {
+    /// Refuses a placement in which the jobs do not share nodes this way.
+    ///
+    /// # Errors
+    /// If the nodes or their sockets are too few.
+    pub fn check(self, cluster: &Cluster, placement: &Placement) -> Result<(), SharingError> {
         let mut jobs: BTreeMap<NodeId, BTreeSet<usize>> = BTreeMap::new();
         let mut sockets: BTreeMap<(NodeId, usize), BTreeSet<usize>> = BTreeMap::new();
         let mut cores: BTreeMap<NodeId, usize> = BTreeMap::new();
@@ -94,9 +113,8 @@ impl Mode {
                 }
             }
         }
-        let wrong = |what: String| {
-            Err(Infeasible(format!("--share: on cluster `{}` {what}", cluster.name)))
-        };
+        let wrong =
+            |what: String| Err(SharingError(format!("on cluster `{}` {what}", cluster.name)));
         let name = |node: NodeId| &cluster.node(node).name;
         let most = match self {
             Self::ExclusiveFull | Self::ExclusiveHalf => 1,
@@ -136,9 +154,12 @@ impl Mode {
 
 /// For several jobs: apart on nodes of their own, and together on the same nodes, as candidates beside
 /// the usual ones.
-pub(crate) fn together_and_apart() -> anyhow::Result<[Strategy; 2]> {
-    let together = Mode::Shared { per_node: None, apart: false };
-    Ok([Mode::ExclusiveFull.strategy()?, together.strategy()?])
+///
+/// # Errors
+/// If a strategy refuses its options.
+pub fn together_and_apart() -> Result<[Strategy; 2], StrategyError> {
+    let together = SharingMode::Shared { per_node: None, apart: false };
+    Ok([SharingMode::ExclusiveFull.strategy()?, together.strategy()?])
 }
 
 #[cfg(test)]
@@ -147,16 +168,16 @@ mod tests {
 
     #[test]
     fn modes_have_the_names_of_the_paper() {
-        let shared = |per_node, apart| Ok(Mode::Shared { per_node, apart });
-        assert_eq!("exclusive-half".parse(), Ok(Mode::ExclusiveHalf));
+        let shared = |per_node, apart| Ok(SharingMode::Shared { per_node, apart });
+        assert_eq!("exclusive-half".parse(), Ok(SharingMode::ExclusiveHalf));
         assert_eq!("shared".parse(), shared(None, false));
         assert_eq!("shared:3".parse(), shared(Some(3), false));
         assert_eq!("shared:apart,2".parse(), shared(Some(2), true));
         for wrong in ["", "full", "shared:", "shared:0", "shared:2,3", "shared:-1", "exclusive"] {
-            assert!(wrong.parse::<Mode>().is_err(), "{wrong}");
+            assert!(wrong.parse::<SharingMode>().is_err(), "{wrong}");
         }
         for mode in ["exclusive-full", "exclusive-half", "shared:2,apart"] {
-            mode.parse::<Mode>().unwrap().strategy().unwrap();
+            mode.parse::<SharingMode>().unwrap().strategy().unwrap();
         }
     }
 }

@@ -1,0 +1,279 @@
+//! How a workload is placed: the arguments of `rankwright.place`, checked.
+
+use std::num::{NonZeroU32, NonZeroUsize};
+use std::time::Instant;
+
+use pyo3::prelude::*;
+use rankwright::choose::{
+    SharingMode, end_of_search, named_nodes, nearest_nodes, together_and_apart, useful_nodes,
+};
+use rankwright::cluster::hostlist;
+use rankwright::launch::{self, LAUNCHERS, Launcher, ProgramLine};
+use rankwright::map::{Clock, EFFORTS, Effort, MAPPERS, Strategy};
+use rankwright::placement::{GpuUse, Granularity, RanksPer, Share};
+use rankwright::rails::{Selection, gpus};
+use rankwright::ranking::Objective;
+use rankwright::units::Seconds;
+use rankwright::{cluster, traffic};
+
+use super::unknown;
+use crate::failure::Failure;
+
+/// How a workload is placed; the names are those of `rankwright.place`.
+#[derive(Debug, FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct Settings {
+    pub(super) strategies: Option<Vec<String>>,
+    share: Option<String>,
+    objective: Option<String>,
+    effort: Option<String>,
+    /// Such as `10s`, from when the user called; and the seconds that had passed when this began.
+    time: Option<(String, f64)>,
+    moves: Option<u64>,
+    pub(super) seed: Option<u32>,
+    pub(super) threads: Option<NonZeroUsize>,
+    nodes: Option<NonZeroUsize>,
+    /// A hostlist, or several: instead of `nodes`.
+    named_nodes: Option<String>,
+    cores_per_rank: Option<NonZeroU32>,
+    ranks_per_node: Option<NonZeroU32>,
+    ranks_per_package: Option<NonZeroU32>,
+    ranks_per_numa: Option<NonZeroU32>,
+    /// Such as `2` or `1/2`.
+    ranks_per_gpu: Option<String>,
+    per_pu: bool,
+    /// The words of a program line.
+    programs: Option<Vec<String>>,
+    own_nodes: bool,
+    nics: Option<String>,
+    gpus: Option<String>,
+    launcher: Option<String>,
+    /// Whether the launcher's default is among the candidates and all are evaluated, as in `place`.
+    pub(super) compared: bool,
+    pub(super) keep_best: bool,
+}
+
+impl Settings {
+    /// How jobs are to share nodes, if the user says; before the search.
+    pub(super) fn share(
+        &self,
+        whole: &cluster::Cluster,
+        workload: &traffic::Workload,
+    ) -> Result<Option<SharingMode>, Failure> {
+        let Some(text) = self.share.as_deref() else { return Ok(None) };
+        if self.strategies.is_some() {
+            let text = "found strategies and share, expected one of them";
+            return Err(Failure::Argument(text.to_owned()));
+        }
+        let mode: SharingMode = text
+            .parse()
+            .map_err(|expected| Failure::Argument(format!("share: found `{text}`, {expected}")))?;
+        mode.check_sockets(whole, workload.jobs.len())?;
+        Ok(Some(mode))
+    }
+
+    /// The clock of a search that ends in time.
+    pub(super) fn clock(
+        &self,
+        workload: &traffic::Workload,
+    ) -> Result<Option<Box<Clock<'static>>>, Failure> {
+        let Some((text, passed)) = &self.time else { return Ok(None) };
+        if self.effort.is_some() || self.moves.is_some() {
+            let text = "found several limits of the search, expected one of time, effort and moves";
+            return Err(Failure::Argument(text.to_owned()));
+        }
+        let limit: Seconds =
+            text.parse().map_err(|error| Failure::Argument(format!("time: {error}")))?;
+        let (begin, passed) = (Instant::now(), *passed);
+        let end = end_of_search(limit, workload).0;
+        Ok(Some(Box::new(move || match end > 0.0 {
+            true => (passed + begin.elapsed().as_secs_f64()) / end,
+            false => 1.0,
+        })))
+    }
+
+    /// The named strategies, or that of a way to share nodes; without either, all that are candidates, for several
+    /// jobs also those that keep them apart or together.
+    pub(super) fn strategies(
+        &self,
+        jobs: usize,
+        share: Option<SharingMode>,
+    ) -> Result<Vec<Strategy>, Failure> {
+        if let Some(mode) = share {
+            return Ok(vec![mode.strategy()?]);
+        }
+        let named: Vec<&str> = match &self.strategies {
+            Some(named) => named.iter().map(String::as_str).collect(),
+            None => {
+                let usual = MAPPERS.iter().filter(|entry| entry.role.is_candidate());
+                usual.map(|entry| entry.name).collect()
+            }
+        };
+        let mut strategies: Vec<Strategy> = Vec::new();
+        for name in named {
+            let strategy = self.strategy(name)?;
+            if strategies.iter().any(|other| other.id() == strategy.id()) {
+                let text = format!("strategies: found {} twice, expected each once", strategy.id());
+                return Err(Failure::Argument(text));
+            }
+            strategies.push(strategy);
+        }
+        if jobs > 1 && self.strategies.is_none() {
+            strategies.extend(together_and_apart()?);
+        }
+        Ok(strategies)
+    }
+
+    /// A strategy by name, with the settings as defaults of its options.
+    fn strategy(&self, name: &str) -> Result<Strategy, Failure> {
+        let for_all = [
+            ("seed", self.seed.map(|seed| seed.to_string())),
+            ("effort", self.effort.clone()),
+            ("moves", self.moves.map(|moves| moves.to_string())),
+            ("objective", self.objective.clone()),
+        ];
+        let mut strategy: Strategy = name.parse()?;
+        for (option, value) in for_all {
+            if let Some(value) = value {
+                strategy = strategy.with_default(option, &value)?;
+            }
+        }
+        Ok(strategy)
+    }
+
+    pub(super) fn objective(&self) -> Result<Objective, Failure> {
+        let objective = self.objective.as_deref().map_or(Ok(Objective::default()), str::parse);
+        objective.map_err(|expected| {
+            let text = self.objective.as_deref().unwrap_or_default();
+            Failure::Argument(format!("objective: found `{text}`, {expected}"))
+        })
+    }
+
+    pub(super) fn effort(&self) -> Result<Option<Effort>, Failure> {
+        let Some(name) = self.effort.as_deref() else { return Ok(None) };
+        match EFFORTS.iter().find(|(effort, _)| *effort == name) {
+            Some((_, effort)) => Ok(Some(*effort)),
+            None => Err(unknown("effort", name, EFFORTS.iter().map(|(name, _)| *name))),
+        }
+    }
+
+    pub(super) fn launcher(&self) -> Result<&'static Launcher, Failure> {
+        let Some(name) = self.launcher.as_deref() else { return Ok(&LAUNCHERS[0]) };
+        let names = LAUNCHERS.iter().map(|launcher| launcher.name);
+        launch::find(name).ok_or_else(|| unknown("launcher", name, names))
+    }
+
+    /// Network devices and GPUs, as the user says; of ranks per GPU by default those beside each other. Also what
+    /// has no effect.
+    pub(super) fn devices(
+        &self,
+        cluster: &cluster::Cluster,
+    ) -> Result<(Selection, GpuUse, Vec<String>), Failure> {
+        let (near_nics, near_gpus) = match self.ranks_per_gpu {
+            Some(_) => gpus::of_ranks_per_gpu(cluster),
+            None => (None, None),
+        };
+        let nics = match self.nics.as_deref() {
+            None => near_nics.unwrap_or(Selection::NONE),
+            Some(name) => {
+                name.parse().map_err(|error| Failure::Argument(format!("nics: {error}")))?
+            }
+        };
+        let wanted = match self.gpus.as_deref() {
+            None => return Ok((nics, near_gpus.unwrap_or_default(), Vec::new())),
+            Some("near") => GpuUse::Near,
+            Some("one-per-rank") => GpuUse::OnePerRank,
+            Some("none") => GpuUse::None,
+            Some(other) => {
+                let known = ["near", "one-per-rank", "none"];
+                return Err(unknown("gpus", other, known.into_iter()));
+            }
+        };
+        if wanted.is_none() || gpus::any(cluster) {
+            return Ok((nics, wanted, Vec::new()));
+        }
+        let warning = format!(
+            "gpus has no effect: no node of {} has one in its description (`rankwright cluster discover` finds \
+             GPUs; [[node.gpu]] in a cluster.toml)",
+            cluster.name
+        );
+        Ok((nics, GpuUse::None, vec![warning]))
+    }
+
+    /// What each rank gets: by the cores or nodes of programs where these say it, else by the other settings.
+    pub(super) fn granularity(&self, ranks: usize) -> Result<Granularity, Failure> {
+        let given = self.given_granularity()?;
+        let line = self.programs.as_deref().map(ProgramLine::parse).transpose();
+        let line = line.map_err(|error| Failure::Argument(error.to_string()))?;
+        let of_programs = match line {
+            Some(line) => line.granularity(ranks, given.as_ref(), self.own_nodes)?,
+            None if self.own_nodes => {
+                let text = "own_nodes: found no programs, expected some, such as `-n 2 ./a : ./b`";
+                return Err(Failure::Argument(text.to_owned()));
+            }
+            None => None,
+        };
+        Ok(of_programs.or(given).unwrap_or(Granularity::Cores(1)))
+    }
+
+    fn given_granularity(&self) -> Result<Option<Granularity>, Failure> {
+        let per_gpu = self.ranks_per_gpu.as_deref().map(|text| {
+            RanksPer::per_gpu(text).map_err(|expected| {
+                Failure::Argument(format!("ranks_per_gpu: found `{text}`, {expected}"))
+            })
+        });
+        let per = [
+            self.ranks_per_node.map(RanksPer::Node),
+            self.ranks_per_package.map(RanksPer::Package),
+            self.ranks_per_numa.map(RanksPer::Numa),
+            per_gpu.transpose()?,
+        ];
+        let mut given = per.into_iter().flatten();
+        let ranks = given.next();
+        if given.next().is_some() || (self.cores_per_rank.is_some() && self.per_pu) {
+            let text = "found several sizes of a rank, expected one of ranks_per_node, \
+                        ranks_per_package, ranks_per_numa, ranks_per_gpu, and at most one of \
+                        cores_per_rank and per=\"pu\"";
+            return Err(Failure::Argument(text.to_owned()));
+        }
+        let share = match self.cores_per_rank {
+            Some(cores) => Share::CoresEach(cores),
+            None if self.per_pu => Share::Pus,
+            None => Share::Cores,
+        };
+        Ok(match (ranks, self.cores_per_rank) {
+            (Some(ranks), _) => Some(Granularity::Part { ranks, share }),
+            (None, Some(cores)) => Some(Granularity::Cores(cores.get())),
+            (None, None) if self.per_pu => Some(Granularity::Pu),
+            (None, None) => None,
+        })
+    }
+
+    /// The nodes that may be used: those that were named; or as many as were wanted, or all, of these as few as
+    /// hold the ranks where their number per object is given.
+    pub(super) fn chosen(
+        &self,
+        whole: &cluster::Cluster,
+        granularity: &Granularity,
+        ranks: usize,
+    ) -> Result<cluster::Cluster, Failure> {
+        if let Some(text) = &self.named_nodes {
+            let part = named_nodes(whole, &host_names(text)?);
+            return part.map_err(|error| Failure::Argument(format!("nodes: {error}")));
+        }
+        let useful = useful_nodes(whole, granularity, ranks);
+        let most = self.nodes.map_or(useful, |nodes| useful.min(nodes.get()));
+        Ok(nearest_nodes(whole, granularity, ranks, most))
+    }
+}
+
+/// The host names of a hostlist such as `n[0-3]`, all different.
+#[pyfunction]
+pub(crate) fn hosts(text: &str) -> PyResult<Vec<String>> {
+    Ok(host_names(text)?)
+}
+
+fn host_names(text: &str) -> Result<Vec<String>, Failure> {
+    let names = hostlist::expand(text).and_then(hostlist::distinct);
+    names.map_err(|error| Failure::Argument(format!("nodes: {error}")))
+}

@@ -1,0 +1,134 @@
+//! Jobs that were recorded alone: what each loses beside each other one, how exactly that is known, and what to
+//! note of it.
+
+mod deciding;
+mod known_use;
+
+use std::ops::ControlFlow;
+
+pub use deciding::deciding_resources;
+pub use known_use::{GivenTraffic, KnownUse, MemoryRow, MemoryUseError, TrafficSource};
+
+use super::{
+    Answer, Group, Member, Objective, Pairing, PredictError, PredictOptions, Prediction, predict,
+};
+use crate::cluster::Cluster;
+use crate::placement::JobShape;
+use crate::sim::Progress;
+use crate::sim::replay::{ReplayError, Replayer};
+use crate::traffic::Job;
+
+/// Jobs with what they lose beside each other.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Recorded {
+    /// By job: its name.
+    pub names: Vec<String>,
+    /// What each loses.
+    pub prediction: Prediction,
+    /// What is known of their use of memories.
+    pub memory: Vec<MemoryRow>,
+    /// The jobs that were replayed by their clocks, because their calls were not recorded.
+    pub by_clocks: Vec<usize>,
+    /// What weakens the prediction, a sentence each.
+    pub notes: Vec<String>,
+}
+
+impl Recorded {
+    /// Replays jobs alone and beside each other, half of the cores of each node each, and adds what they lose on
+    /// memories that they share.
+    ///
+    /// # Errors
+    /// If a job has neither calls nor message timing, jobs do not fit, a run cannot be replayed, or the observer
+    /// ends it.
+    pub fn replay(
+        cluster: &Cluster,
+        (jobs, names): (&[Job], Vec<String>),
+        mut known: KnownUse,
+        options: &PredictOptions,
+        observer: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
+    ) -> Result<Self, PredictError> {
+        let (replayer, by_clocks) = Replayer::of_jobs(jobs, &names).map_err(ReplayError::from)?;
+        let prediction = predict(cluster, &replayer, &names, options, observer)?;
+        let mut notes: Vec<String> = noted_clocks(&by_clocks, &names).into_iter().collect();
+        notes.extend(not_replayed(&prediction, &names));
+        notes.extend(known_use::notes(&known, &names));
+        if known.rows.is_empty() {
+            return Ok(Self { names, prediction, memory: Vec::new(), by_clocks, notes });
+        }
+        let shape =
+            |(name, job): (&String, &Job)| JobShape { name: name.clone(), ranks: job.ranks };
+        let shapes: Vec<JobShape> = names.iter().zip(jobs).map(shape).collect();
+        let by_uses =
+            |known: &KnownUse| prediction.clone().with_memory_use(cluster, &shapes, &known.uses);
+        let mut with_memory = by_uses(&known)?;
+        let limited = known_use::limited(&mut known, cluster, (&names, jobs), &with_memory);
+        if !limited.is_empty() {
+            with_memory = by_uses(&known)?;
+        }
+        notes.extend(limited);
+        Ok(Self { names, prediction: with_memory, memory: known.rows, by_clocks, notes })
+    }
+}
+
+/// A note on jobs that were replayed by their clocks.
+fn noted_clocks(by_clocks: &[usize], names: &[String]) -> Option<String> {
+    let names: Vec<&str> = by_clocks.iter().map(|job| names[*job].as_str()).collect();
+    (!names.is_empty()).then(|| {
+        format!(
+            "replayed by clocks, because the calls were not recorded (profile --events): {}",
+            names.join(", ")
+        )
+    })
+}
+
+/// A note on pairs that were not replayed together.
+fn not_replayed(prediction: &Prediction, names: &[String]) -> Option<String> {
+    let pair = |(background, measured): &(usize, usize)| {
+        format!("{} beside {}", names[*measured], names[*background])
+    };
+    let pairs: Vec<String> = prediction.not_replayed.iter().map(pair).collect();
+    (!pairs.is_empty()).then(|| {
+        format!(
+            "first order only, because the job in the background is so short that a replay would repeat it \
+             too often: {}",
+            pairs.join(", ")
+        )
+    })
+}
+
+impl Prediction {
+    /// Half the width of the 95 % interval of the gain of a pairing, as a share: offsets of different pairs are
+    /// independent. `copies` of each job were paired. `None` where it is not known: of other objectives than the
+    /// sum, of more than two jobs on a node, of pairs that were not replayed.
+    #[must_use]
+    pub fn gain_half_width(
+        &self,
+        pairing: &Pairing,
+        objective: Objective,
+        copies: usize,
+    ) -> Option<f64> {
+        let squares = |group: &Group| -> f64 {
+            let [a, b] = &group.members[..] else { return f64::INFINITY };
+            let width = |x: &Member, y: &Member| {
+                self.beside(y.job / copies, x.job / copies).half_width.powi(2)
+            };
+            width(a, b) + width(b, a)
+        };
+        let sum: f64 = pairing.groups.iter().map(squares).sum();
+        let width = sum.sqrt() / (100.0 * self.alone.len() as f64 * copies as f64);
+        (objective == Objective::Sum && width.is_finite()).then_some(width)
+    }
+}
+
+impl Pairing {
+    /// The answer where the gain is known to within `half_width`, a share: a gain below that is no difference.
+    #[must_use]
+    pub fn answer_within(&self, half_width: Option<f64>) -> Answer {
+        match half_width {
+            Some(width) if self.answer == Answer::Share && self.gain <= width => {
+                Answer::NoDifference
+            }
+            _ => self.answer,
+        }
+    }
+}
