@@ -73,11 +73,15 @@ traps! {
     OVERSUBSCRIBE = "oversubscribe-drops-binding", "Open MPI 5.0",
         "rankfile:file=F:oversubscribe, or ppr:N:RESOURCE:oversubscribe, without --bind-to leaves all ranks unbound.";
     PPR_FULL = "ppr-does-not-fit", "Open MPI 4.1, 5.0",
-        "mpirun refuses --map-by ppr:, and 5.0 PE= too, if the hosts have too few packages, cores or slots for the ranks; 4.1 starts a rank per slot for numa and caches without -np.";
+        "mpirun refuses --map-by ppr: (and -N) if the hosts have too few packages, cores or slots for the ranks; 4.1 starts a rank per slot for numa, caches and core without -np.";
+    MAP_FULL = "mapping-does-not-fit", "Open MPI 4.1, 5.0",
+        "mpirun refuses --map-by, --bind-to or PE= if the hosts or their parts have too few CPUs for the ranks; without --bind-to 4.1 then leaves the ranks of a host unbound.";
+    MAP_MIX = "options-do-not-mix", "Open MPI 4.1, 5.0",
+        "mpirun refuses PE= with --bind-to other than core; 5.0 also a --bind-to above the part of --map-by, -N beside --map-by, and --rank-by fill or span without parts.";
     PPR_NP = "np-within-part-of-ppr", "Open MPI 5.0",
         "With -np 3 --map-by ppr:2:package 5.0 maps four ranks, starts none, and ends with exit code 0.";
     POLICY = "unknown-policy", "Open MPI 4.1, 5.0",
-        "mpirun refuses a --map-by or --bind-to that it does not know: device=, in 4.1 package, in 5.0 dist.";
+        "mpirun refuses a --map-by, --rank-by or --bind-to that it does not know: device=, in 4.1 package, in 5.0 dist and --rank-by core.";
     BIND_NONE = "bind-to-none-ignored", "Open MPI 4.1",
         "--bind-to none has no effect: the rankfile still binds.";
     COMMENT_AT_END = "comment-at-end", "Open MPI 4.1, 5.0",

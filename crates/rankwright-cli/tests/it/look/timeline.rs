@@ -26,6 +26,17 @@ fn a_run_with_only_counters() {
     let arguments = ["timeline", "show", "testdata/broken/timeline-only-counters.rwp"];
     let output = rankwright(&arguments).output().expect("the program starts");
     insta::assert_snapshot!("timeline_of_counters", transcript(&arguments, &output));
+
+    // Counters alone are a trace, too.
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.json");
+    let arguments = ["timeline", "export", arguments[2], "-o", path.to_str().unwrap()];
+    let output = rankwright(&arguments).output().expect("the program starts");
+    assert!(output.status.success(), "{}", transcript(&arguments, &output));
+    let trace: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).expect("JSON");
+    let events = trace["traceEvents"].as_array().expect("a list").iter();
+    assert!(events.clone().any(|event| event["ph"] == "C"));
+    assert!(events.clone().all(|event| event["ph"] == "C" || event["name"] == "process_name"));
 }
 
 #[test]

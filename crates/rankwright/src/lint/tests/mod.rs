@@ -1,4 +1,5 @@
 //! Properties of all formats.
 
+mod mappings;
 mod never_panics;
 mod round_trip;

@@ -56,11 +56,9 @@ fn run_on(xml: &str, version: &str, hosts: &str, arguments: &str) -> Option<Outp
             let mut command = launcher("mpirun.openmpi")?;
             command.args(["--mca", "plm_rsh_agent"]).arg(fake_ssh());
             command.args(["--mca", "plm_rsh_no_tree_spawn", "1", "--display-map"]);
-            command.env("HWLOC_XMLFILE", topology);
-            // Its machines cannot be bound.
-            if !arguments.contains("--bind-to") && !arguments.contains("PE=") {
-                command.args(["--bind-to", "none"]);
-            }
+            command.env("HWLOC_XMLFILE", topology).env("HWLOC_THISSYSTEM", "1");
+            // Cores that this machine does not have cannot be bound to.
+            command.args(["--mca", "rtc", "^hwloc"]);
             command
         }
         _ => {
@@ -105,7 +103,7 @@ fn open_mpi_fills_hosts_as_read() {
 
 /// Ranks for or by each part of a host, and the default: on hosts of two packages, four NUMA nodes, eight caches and sixteen
 /// cores. The first word is the number of slots of the first host; the other has sixteen.
-const BY_PARTS: [&str; 53] = [
+const BY_PARTS: [&str; 69] = [
     "16 --map-by ppr:1:node",
     "16 --map-by ppr:3:node",
     "16 --map-by ppr:8:node",
@@ -159,6 +157,22 @@ const BY_PARTS: [&str; 53] = [
     "16 -np 2 --map-by node",
     "16 -np 8 --map-by node:PE=3",
     "16 -np 6 --map-by node --bind-to core",
+    "4 -np 10 --map-by node",
+    "16 -np 10 --map-by numa:span",
+    "16 -np 6 --map-by core:span",
+    "16 -np 6 --rank-by core",
+    "16 -np 6 --rank-by span",
+    "16 -np 20 --map-by numa --rank-by node",
+    "16 -np 20 --map-by numa --rank-by slot",
+    "16 -np 6 --map-by slot --rank-by fill",
+    "16 -np 6 --map-by numa --rank-by numa:fill",
+    "16 -N 3",
+    "16 --npersocket 2",
+    "16 -N 3 --map-by numa",
+    "16 --map-by pe-list=0,3,5:ordered -np 5",
+    "16 --map-by pe-list=0-3",
+    "16 --map-by pe-list=0,9",
+    "16 -np 6 --map-by numa --bind-to socket",
 ];
 
 #[test]
@@ -176,7 +190,12 @@ fn open_mpi_maps_by_parts_of_a_host_as_read() {
             let Some(output) = run_on("four-numa.xml", version, &hosts, arguments) else { break };
             let text = told(&output);
             let what = format!("{version} {case}: {text}{reading:#}");
-            assert_eq!(!map(&text).is_empty(), starts, "{what}");
+            let started = match version {
+                // Its hosts refuse bindings after the map is shown.
+                "openmpi4" => output.status.success(),
+                _ => !map(&text).is_empty(),
+            };
+            assert_eq!(started, starts, "{what}");
             if !starts {
                 continue;
             }

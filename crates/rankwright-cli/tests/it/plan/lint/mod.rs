@@ -12,6 +12,7 @@ mod hostfile;
 mod intel;
 mod jobs;
 pub(crate) mod launchers;
+mod mappings;
 pub(crate) mod sbatch;
 mod slurm;
 mod wrapper;

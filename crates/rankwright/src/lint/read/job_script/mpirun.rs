@@ -3,8 +3,7 @@
 use super::allocation::Allocation;
 use super::launch_line::LaunchLine;
 use crate::files::InputError;
-use crate::lint::read::rankfile::map_by::MapBy;
-use crate::lint::read::rankfile::ppr::{self, Ppr};
+use crate::lint::read::rankfile::map_by::{self, MapBy};
 use crate::lint::read::rankfile::slot_list::Version;
 use crate::lint::{Arguments, MOST_RANKS, Place, Reading, traps};
 use crate::units::counted;
@@ -97,8 +96,7 @@ pub(super) fn read(
     if allocation.hosts.len() > 1 {
         refuse_others(line, &words)?;
     }
-    let is_unknown = ppr::warn_of_unknown(arguments, (None, Some(line.launch.line)), reading);
-    let by_resource = Ppr::of(arguments, None).filter(|_| !is_unknown);
+    let is_unknown = map_by::warn_of_unknown(arguments, (None, Some(line.launch.line)), reading);
     let slots = allocation.slots();
     let per_host = number(line, arguments, &PER_HOST)?;
     let ranks = number(line, arguments, &["-n", "-np", "--np", "--n"])?;
@@ -107,21 +105,23 @@ pub(super) fn read(
     if ranks > room || room > MOST_RANKS {
         return Err(too_many(line, allocation, (ranks, room, per_host)));
     }
-    if let Some(by_resource) = by_resource {
-        let expected = "--map-by ppr:N:RESOURCE of a node, package, NUMA node, cache or core";
-        let by_resource = by_resource.map_err(|found| line.wrong(&found, expected))?;
-        let hosts = hosts(line, allocation);
-        return by_resource.add(&hosts, arguments.ranks(), reading).map_err(|found| {
-            let error = line.wrong(&found, "hosts whose parts are known");
-            error.with_advice("give --on CLUSTER with these hosts")
-        });
-    }
-    let is_mapped = ["--map-by", "-map-by", "--bynode", "-bynode"];
-    if !is_unknown
-        && per_host.is_none()
-        && is_mapped.into_iter().any(|it| arguments.has(it) || arguments.value(&[it]).is_some())
-    {
-        return add_mapped(line, arguments, allocation, ranks, reading);
+    let is_mapped = [
+        "--map-by",
+        "-map-by",
+        "--bynode",
+        "-bynode",
+        "--npersocket",
+        "-npersocket",
+        "--rank-by",
+        "-rank-by",
+    ];
+    let names_mapping =
+        |it: &&str| arguments.has(it) || arguments.values(&[it]).any(|value| !value.is_empty());
+    let is_per_part = arguments.value(&is_mapped[..2]).is_some_and(|policy| {
+        policy.get(..4).is_some_and(|start| start.eq_ignore_ascii_case("ppr:"))
+    });
+    if !is_unknown && (per_host.is_none() || is_per_part) && is_mapped.iter().any(names_mapping) {
+        return add_mapped(line, arguments, allocation, reading);
     }
     let binding = arguments.value(&["--bind-to", "-bind-to"]);
     let unbound = binding.is_some_and(|binding| binding.split(':').next() == Some("none"));
@@ -237,18 +237,19 @@ fn add_mapped(
     line: &LaunchLine<'_>,
     arguments: Arguments<'_>,
     allocation: &Allocation,
-    ranks: usize,
     reading: &mut Reading,
 ) -> Result<(), InputError> {
     let hosts = hosts(line, allocation);
     let of = |version: Version| {
-        let mut its = Reading::default();
-        MapBy::of(arguments, version)?.add(&hosts, ranks, &mut its);
-        Ok::<Reading, String>(its)
+        let map_by = MapBy::of(arguments, version).map_err(map_by::Unread::text);
+        Ok::<_, InputError>(match map_by {
+            Ok(map_by) => Ok(mapped(line, map_by, &hosts, arguments.ranks())?),
+            Err(text) => Err(text),
+        })
     };
-    let (mut its, other) = match (of(Version::Four), of(Version::Five)) {
-        (Ok(four), Ok(five)) => (five, Some(four)),
-        (Ok(its), Err(_)) | (Err(_), Ok(its)) => (its, None),
+    let mut its = match (of(Version::Four)?, of(Version::Five)?) {
+        (Ok(four), Ok(five)) => both(line, four, five)?,
+        (Ok(its), Err(_)) | (Err(_), Ok(its)) => its,
         (Err(found), Err(_)) => {
             let advice = "mpirun itself shows what others do: with --display-map (Open MPI 4) or \
                           --display map (5)";
@@ -258,28 +259,65 @@ fn add_mapped(
             return Err(line.wrong(&found, expected).with_advice(advice));
         }
     };
-    if let Some(other) = other.filter(|other| other.ranks != its.ranks) {
-        if !other.host_of_rank().eq(its.host_of_rank()) {
-            let found = "a mapping for which Open MPI 4.1 and 5.0 use different hosts";
-            let advice =
-                "lint a hostfile with the slots of the job, with --from openmpi4 or openmpi5";
-            return Err(line.wrong(found, "the same hosts with both").with_advice(advice));
-        }
-        its.drop_cores(
-            "Open MPI 4.1 and 5.0 bind the ranks of a node differently here; a hostfile with --from \
-             openmpi4 or openmpi5 and this line in --launcher-args shows each",
-        );
-    }
     reading.objects_are_shared = its.objects_are_shared;
-    reading.ranks.extend(its.ranks);
-    reading.warnings.extend(its.warnings);
-    reading.notes.extend(its.notes);
+    reading.ranks.append(&mut its.ranks);
+    reading.warnings.append(&mut its.warnings);
+    reading.notes.append(&mut its.notes);
     Ok(())
 }
 
+/// The ranks as one version maps them.
+fn mapped(
+    line: &LaunchLine<'_>,
+    map_by: MapBy<'_>,
+    hosts: &[map_by::Host<'_>],
+    ranks: Option<usize>,
+) -> Result<Reading, InputError> {
+    let ranks = ranks.unwrap_or_else(|| map_by.ranks(hosts));
+    if ranks > MOST_RANKS {
+        let expected = format!("at most {MOST_RANKS}");
+        return Err(line.wrong(&counted(ranks, "rank"), &expected));
+    }
+    let mut its = Reading::default();
+    map_by.add(hosts, ranks, &mut its).map_err(|found| {
+        let error = line.wrong(&found, "hosts whose parts are known");
+        error.with_advice("give --on CLUSTER with these hosts")
+    })?;
+    Ok(its)
+}
+
+/// What two versions agree on, or what the one does that starts.
+fn both(line: &LaunchLine<'_>, four: Reading, five: Reading) -> Result<Reading, InputError> {
+    let (mut its, mut other, name) = match (four.starts(), five.starts()) {
+        (true, false) => (four, five, "5.0"),
+        _ => (five, four, "4.1"),
+    };
+    if its.starts() != other.starts() {
+        for mut warning in other.warnings.drain(..).filter(|warning| warning.refused) {
+            warning.refused = false;
+            warning.text = format!("Open MPI {name}: {}", warning.text);
+            its.warnings.push(warning);
+        }
+        return Ok(its);
+    }
+    if other.ranks == its.ranks {
+        return Ok(its);
+    }
+    if !other.host_of_rank().eq(its.host_of_rank()) {
+        let found = "a mapping for which Open MPI 4.1 and 5.0 use different hosts";
+        let advice = "lint a hostfile with the slots of the job, with --from openmpi4 or openmpi5";
+        return Err(line.wrong(found, "the same hosts with both").with_advice(advice));
+    }
+    its.drop_cores(
+        "Open MPI 4.1 and 5.0 bind the ranks of a node differently here; a hostfile with --from \
+         openmpi4 or openmpi5 and this line in --launcher-args shows each",
+    );
+    Ok(its)
+}
+
 /// The hosts with their slots.
-fn hosts<'a>(line: &'a LaunchLine<'_>, allocation: &'a Allocation) -> Vec<ppr::Host<'a>> {
-    let host = |host: &'a super::allocation::Granted| ppr::Host {
+fn hosts<'a>(line: &'a LaunchLine<'_>, allocation: &'a Allocation) -> Vec<map_by::Host<'a>> {
+    let host = |host: &'a super::allocation::Granted| map_by::Host {
         name: &host.name,
         slots: host.slots,
         line: line.launch.line,

@@ -2,8 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::map_by::MapBy;
-use super::ppr::{self, Ppr};
+use super::map_by::{self, MapBy, Unread};
 use super::slot_list::Version;
 use crate::files::InputError;
 use crate::lint::{MOST_RANKS, Reading, Source, traps};
@@ -11,7 +10,7 @@ use crate::units::counted;
 
 const EXPECTED: &str = "a line like `n0`, or `n0 slots=4 max_slots=8`";
 
-const NOT_PREDICTED: &str = "--map-by slot, node, package (4.1: socket), numa, l3cache, core or \
+const NOT_PREDICTED: &str = "--map-by slot, node, package (4.1: socket), numa, l3cache, core, hwthread or \
                              ppr:N:RESOURCE; the hosts under others are not predicted";
 
 /// A host, in the order of the first lines of the hosts.
@@ -33,20 +32,27 @@ pub(in crate::lint) fn is_one(text: &str) -> bool {
         && !first.into_iter().chain(words).any(is_rank)
 }
 
-/// Reads as mpirun does: it fills the slots of one host after the other.
+/// Reads as mpirun does: most mappings fill the slots of one host after the other.
 pub(in crate::lint) fn read(source: &Source<'_>, version: Version) -> Result<Reading, InputError> {
     let mut reading = Reading::default();
-    let is_unknown = ppr::warn_of_unknown(source.arguments, (Some(version), None), &mut reading);
-    let ppr = Ppr::of(source.arguments, Some(version)).filter(|_| !is_unknown);
-    let map_by = match MapBy::of(source.arguments, version) {
-        Err(found) if !is_unknown && ppr.is_none() => {
+    let arguments = source.arguments;
+    let is_unknown = map_by::warn_of_unknown(arguments, (Some(version), None), &mut reading);
+    let map_by = match MapBy::of(arguments, version) {
+        Ok(map_by) if !is_unknown => map_by,
+        Err(Unread::Unpredicted(found)) if !is_unknown => {
             return Err(source.wrong_argument(&found, NOT_PREDICTED));
         }
         // Of a mapping that mpirun refuses, the hosts in their order.
-        map_by => map_by.unwrap_or_else(|_| MapBy::by_default(version)),
+        other => {
+            if let Err(Unread::Refused(trap, text)) = other {
+                reading.refuse(trap, None, text);
+            }
+            MapBy::by_default(version)
+        }
     };
     let hosts = hosts(source, &mut reading)?;
-    let slots = hosts.iter().map(|host| slots(source, host)).collect::<Result<Vec<_>, _>>()?;
+    let slots =
+        hosts.iter().map(|host| slots(source, host, map_by)).collect::<Result<Vec<_>, _>>()?;
     if version == Version::Four && hosts.len() > 1 {
         let text =
             "if mpirun runs on one of these hosts, that host has the first ranks; for an order of \
@@ -55,40 +61,32 @@ pub(in crate::lint) fn read(source: &Source<'_>, version: Version) -> Result<Rea
         reading.warn(&traps::NO_ORDER, hosts[1].line, text);
     }
     let total = slots.iter().copied().fold(0, usize::saturating_add);
-    let parts = hosts.iter().zip(slots).map(|(host, slots)| ppr::Host {
+    let parts = hosts.iter().zip(slots).map(|(host, slots)| map_by::Host {
         name: host.name,
         slots,
         line: host.line,
         machine: source.machines.machine(host.name),
     });
     let parts: Vec<_> = parts.collect();
-    if let Some(ppr) = ppr {
-        let ppr = ppr.map_err(|word| source.wrong_argument(&word, NOT_PREDICTED))?;
-        ppr.add(&parts, source.arguments.ranks(), &mut reading).map_err(|found| {
-            let error = source.wrong_argument(&found, "hosts whose parts are known");
-            error.with_advice("give --on CLUSTER with these hosts")
-        })?;
-        return Ok(reading);
-    }
-    let ranks = source.arguments.ranks().unwrap_or(total);
+    let ranks = arguments.ranks().unwrap_or_else(|| map_by.ranks(&parts));
     if ranks > MOST_RANKS {
         return Err(source.wrong(None, &counted(ranks, "rank"), &format!("at most {MOST_RANKS}")));
     }
-    if ranks > total {
-        let oversubscribes = |word: &str| {
-            word.to_ascii_lowercase().trim_start_matches('-').ends_with("oversubscribe")
-        };
+    let mut started = ranks;
+    if ranks > total && !map_by.is_per_part() {
         let (ranks, slots) = (counted(ranks, "rank"), counted(total, "slot"));
-        if source.arguments.words().any(|word| {
-            oversubscribes(word) && !word.to_ascii_lowercase().contains("nooversubscribe")
-        }) {
+        if map_by.oversubscribes() {
             let expected = "a slot for every rank; the hosts of more ranks are not predicted";
             return Err(source.wrong_argument(&format!("{ranks} for {slots}"), expected));
         }
         let text = format!("{ranks} are started, but the hosts have {slots}");
         reading.refuse(&traps::SLOTS_FEW, None, text);
+        started = total;
     }
-    map_by.add(&parts, ranks.min(total), &mut reading);
+    map_by.add(&parts, started, &mut reading).map_err(|found| {
+        let error = source.wrong_argument(&found, "hosts whose parts are known");
+        error.with_advice("give --on CLUSTER with these hosts")
+    })?;
     Ok(reading)
 }
 
@@ -172,8 +170,9 @@ fn fields<'a>(
     Ok((slots, most))
 }
 
-/// The slots of a host: as given, or one for each of its lines, or one per core if it has one line.
-fn slots(source: &Source<'_>, host: &Host<'_>) -> Result<usize, InputError> {
+/// The slots of a host: as given, or one for each of its lines, or one per core (hardware thread) if it has
+/// one line.
+fn slots(source: &Source<'_>, host: &Host<'_>, map_by: MapBy<'_>) -> Result<usize, InputError> {
     if let Some(slots) = host.slots {
         return Ok(slots);
     }
@@ -185,5 +184,5 @@ fn slots(source: &Source<'_>, host: &Host<'_>) -> Result<usize, InputError> {
         let wrong = source.wrong(Some(host.line), &text, "the number of its cores");
         wrong.with_advice("give --on CLUSTER with this host")
     })?;
-    Ok(machine.cores.len())
+    Ok(if map_by.counts_threads() { machine.pus.len() } else { machine.cores.len() })
 }

@@ -2,7 +2,6 @@
 
 mod hostfile;
 pub(crate) mod map_by;
-pub(crate) mod ppr;
 pub(crate) mod seq;
 pub(crate) mod slot_list;
 mod slots;
