@@ -35,6 +35,18 @@ pub(crate) enum Failure {
     Raised(PyErr),
 }
 
+impl Failure {
+    /// A name that is not in a list.
+    pub(crate) fn unknown<'a>(
+        what: &str,
+        found: &str,
+        known: impl Iterator<Item = &'a str>,
+    ) -> Self {
+        let known: Vec<&str> = known.collect();
+        Self::Argument(format!("{what}: found `{found}`, expected one of {}", known.join(", ")))
+    }
+}
+
 impl From<Failure> for PyErr {
     fn from(failure: Failure) -> Self {
         match failure {

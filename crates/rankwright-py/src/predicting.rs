@@ -18,7 +18,7 @@ use rankwright::units::{Bytes, Seconds};
 
 use crate::cluster::Cluster;
 use crate::failure::Failure;
-use crate::planning::{unknown, usable_pus};
+use crate::planning::usable_pus;
 use crate::running::{run, run_quietly};
 use crate::workload::Workload;
 
@@ -97,7 +97,13 @@ impl Settings {
             arrivals: match self.arrivals.as_str() {
                 "source" => Arrivals::PerSource,
                 "pair" => Arrivals::PerPair,
-                other => return Err(unknown("arrivals", other, ["source", "pair"].into_iter())),
+                other => {
+                    return Err(Failure::unknown(
+                        "arrivals",
+                        other,
+                        ["source", "pair"].into_iter(),
+                    ));
+                }
             },
             pacing: match self.pacing.as_deref() {
                 None => default,
@@ -106,7 +112,7 @@ impl Settings {
                 Some("arrival") => Pacing::AfterArrival,
                 Some(other) => {
                     let known = ["open", "departure", "arrival"];
-                    return Err(unknown("loop", other, known.into_iter()));
+                    return Err(Failure::unknown("loop", other, known.into_iter()));
                 }
             },
             service: match self.service.as_str() {
@@ -114,7 +120,7 @@ impl Settings {
                 "exponential" => Service::Exponential,
                 other => {
                     let known = ["deterministic", "exponential"];
-                    return Err(unknown("service", other, known.into_iter()));
+                    return Err(Failure::unknown("service", other, known.into_iter()));
                 }
             },
             seed: self.seed.map_or(1, u64::from),
@@ -169,7 +175,11 @@ pub(crate) fn replay(
     let discipline = match discipline {
         "fifo" => Discipline::Fifo,
         "max-min" => Discipline::MaxMin,
-        other => return Err(unknown("discipline", other, ["fifo", "max-min"].into_iter()).into()),
+        other => {
+            return Err(
+                Failure::unknown("discipline", other, ["fifo", "max-min"].into_iter()).into()
+            );
+        }
     };
     let options = ReplayOptions { eager_limit: eager_limit.map(Bytes), discipline };
     let (workload, cluster) = (&*workload.workload, &*cluster.cluster);

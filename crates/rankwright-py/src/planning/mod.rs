@@ -186,13 +186,3 @@ fn stage(progress: &PlanProgress) -> (String, f64) {
 pub(crate) fn usable_pus() -> NonZeroUsize {
     std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN)
 }
-
-/// The failure for a name that is not in a list.
-pub(crate) fn unknown<'a>(
-    what: &str,
-    found: &str,
-    known: impl Iterator<Item = &'a str>,
-) -> Failure {
-    let known: Vec<&str> = known.collect();
-    Failure::Argument(format!("{what}: found `{found}`, expected one of {}", known.join(", ")))
-}

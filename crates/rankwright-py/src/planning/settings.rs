@@ -16,7 +16,6 @@ use rankwright::ranking::Objective;
 use rankwright::units::Seconds;
 use rankwright::{cluster, traffic};
 
-use super::unknown;
 use crate::failure::Failure;
 
 /// How a workload is placed; the names are those of `rankwright.place`.
@@ -153,14 +152,14 @@ impl Settings {
         let Some(name) = self.effort.as_deref() else { return Ok(None) };
         match EFFORTS.iter().find(|(effort, _)| *effort == name) {
             Some((_, effort)) => Ok(Some(*effort)),
-            None => Err(unknown("effort", name, EFFORTS.iter().map(|(name, _)| *name))),
+            None => Err(Failure::unknown("effort", name, EFFORTS.iter().map(|(name, _)| *name))),
         }
     }
 
     pub(super) fn launcher(&self) -> Result<&'static Launcher, Failure> {
         let Some(name) = self.launcher.as_deref() else { return Ok(&LAUNCHERS[0]) };
         let names = LAUNCHERS.iter().map(|launcher| launcher.name);
-        launch::find(name).ok_or_else(|| unknown("launcher", name, names))
+        launch::find(name).ok_or_else(|| Failure::unknown("launcher", name, names))
     }
 
     /// Network devices and GPUs, as the user says; of ranks per GPU by default those beside each other. Also what
@@ -186,7 +185,7 @@ impl Settings {
             Some("none") => GpuUse::None,
             Some(other) => {
                 let known = ["near", "one-per-rank", "none"];
-                return Err(unknown("gpus", other, known.into_iter()));
+                return Err(Failure::unknown("gpus", other, known.into_iter()));
             }
         };
         if wanted.is_none() || gpus::any(cluster) {
