@@ -72,6 +72,7 @@ FOREIGN = set(
     --export --kill-on-bad-exit --wdir --app
     --cleanenv --bind --nodelist --no-default-features --node-name-map --taskmap --host --use-hwthread-cpus
     --exact --overcommit --preferred --membind --depth --ppn --appfile --map --trace --trace-options
+    --npernode --npersocket --do-not-launch --display-devel-map --summary
     """.split()
 )
 
