@@ -249,11 +249,11 @@ fn compare(version: u8, count: usize) {
 #[test]
 fn open_mpi_4_maps_at_random_as_read() {
     if can_invent_hosts() {
-        compare(4, 40);
+        compare(4, 12);
     }
 }
 
 #[test]
 fn open_mpi_5_maps_at_random_as_read() {
-    compare(5, 80);
+    compare(5, 30);
 }
