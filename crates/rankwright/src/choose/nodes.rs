@@ -63,7 +63,7 @@ pub fn nearest_nodes(
     hostfile::part(cluster, names).expect("nodes of a valid cluster")
 }
 
-/// Why there is no cluster of nodes with given names.
+/// Why nodes cannot be selected by name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NamedNodesError {
@@ -85,7 +85,7 @@ pub enum NamedNodesError {
 /// The cluster of the nodes of these names, in this order.
 ///
 /// # Errors
-/// If there is no node of one of the names.
+/// If the cluster lacks one of the nodes, or the names contradict each other.
 pub fn named_nodes(cluster: &Cluster, names: &[String]) -> Result<Cluster, NamedNodesError> {
     let missing: Vec<&String> =
         names.iter().filter(|name| cluster.find_node(name).is_none()).collect();

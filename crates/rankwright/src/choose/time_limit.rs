@@ -7,8 +7,8 @@ use crate::units::Seconds;
 /// each rank and for each job, which has files of its own. Measured with 16 384 ranks and with 1024 jobs.
 const AFTERWARDS: [f64; 3] = [0.03, 2e-5, 1.5e-3];
 
-/// When a search must end so that the command ends within `limit`, both from the start of the command. Not
-/// above 0 if there is no time for a search.
+/// When a search must end so that the command ends within `limit`, both from the start of the command. Zero
+/// or negative if the limit leaves no time to search.
 #[must_use]
 pub fn end_of_search(limit: Seconds, workload: &Workload) -> Seconds {
     let [always, per_rank, per_job] = AFTERWARDS;

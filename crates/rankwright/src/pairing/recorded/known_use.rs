@@ -31,8 +31,8 @@ pub enum TrafficSource {
 }
 
 impl TrafficSource {
-    /// Reads a rate like `2GB/s`, or a file like `likwid.csv` or `likwid.csv:ranks=16`. `exists`: whether there
-    /// is a file of this name, which then is no rate with a wrong unit.
+    /// Reads a rate like `2GB/s`, or a file like `likwid.csv` or `likwid.csv:ranks=16`. `exists`: whether a
+    /// file has this name; it is then read as a file even if it looks like a rate with a wrong unit.
     ///
     /// # Errors
     /// What is expected.

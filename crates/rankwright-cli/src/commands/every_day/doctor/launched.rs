@@ -81,7 +81,7 @@ pub(super) fn recorded(here: &Here<'_>) -> Vec<Finding> {
     of_launchers(here, "2 ranks recorded", record)
 }
 
-/// Why there is no success.
+/// Why a trial failed.
 enum Failure {
     /// It does not work.
     Broken(String),

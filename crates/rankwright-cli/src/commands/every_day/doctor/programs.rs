@@ -207,7 +207,7 @@ fn packages_of(abi: Abi) -> &'static Packages {
     }
 }
 
-/// The tracer for an MPI; `None` if it is not installed and there is no compiler to build it.
+/// The tracer for an MPI; `None` if it is not installed and no MPI compiler wrapper can build it.
 fn tracer(here: &Here<'_>, target: &Target<'_>) -> Option<Finding> {
     let part = part_of(target.abi);
     if let Some(installed) = TRACER.installed(target.abi) {

@@ -167,7 +167,7 @@ fn places_5(text: &str, pus_of_core: &[Vec<u32>]) -> Places {
     places
 }
 
-/// The same of a reading; `None` if it does not know the PUs of some rank.
+/// Host and PUs of each rank as `lint` predicts them; `None` if it does not predict the PUs of some rank.
 fn places_read(reading: &Value) -> Option<Places> {
     let place = |rank: &Value| {
         let host = rank["host"].as_str()?.to_owned();

@@ -86,7 +86,7 @@ impl Job<'_> {
         Some(each.saturating_mul(node.topology.parts(part).len()))
     }
 
-    /// Adds up to so many ranks to a host; returns whether all ranks are mapped then.
+    /// Maps at most `count` further ranks to a host; returns whether all ranks are mapped now.
     fn give(&mut self, host: usize, count: usize) -> bool {
         let mapped: usize = self.nodes.iter().map(|node| node.ranks).sum();
         self.nodes[host].ranks += count.min(self.ranks - mapped);
