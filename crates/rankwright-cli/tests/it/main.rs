@@ -4,6 +4,7 @@
 mod broken;
 mod command;
 mod every_day;
+mod invented_hosts;
 mod look;
 mod pages;
 mod placements;

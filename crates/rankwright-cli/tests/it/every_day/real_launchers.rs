@@ -11,6 +11,7 @@ use rankwright::placement::PlacementFile;
 use tempfile::TempDir;
 
 use crate::command::{make_executable, pus_here, rankwright, repository, say, signal};
+use crate::invented_hosts::{can_invent_hosts, fake_ssh, for_invented_hosts};
 use crate::placements::{EIGHT_ON_FOUR, placement, write};
 
 /// A launcher of this machine.
@@ -62,20 +63,6 @@ pub(crate) fn launchers() -> impl Iterator<Item = Installed> {
     LAUNCHERS.iter().filter(installed).copied()
 }
 
-pub(crate) fn fake_ssh() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fake-ssh")
-}
-
-/// Whether this machine lets us invent hosts.
-pub(crate) fn can_invent_hosts() -> bool {
-    let output = Command::new(fake_ssh()).args(["n7", "hostname"]).output();
-    let can = output.is_ok_and(|output| output.stdout == b"n7\n");
-    if !can {
-        say("SKIPPED: namespaces with a host name of their own are not permitted here");
-    }
-    can
-}
-
 /// A placement file in a working directory of its own.
 pub(crate) struct Job {
     folder: TempDir,
@@ -101,7 +88,7 @@ impl Job {
 
     /// `rankwright COMMAND placement.json ...` in the working directory.
     fn command(&self, command: &str, arguments: &[&str]) -> Command {
-        let mut program = rankwright(&[command, "placement.json"]);
+        let mut program = for_invented_hosts(&rankwright(&[command, "placement.json"]));
         program.args(arguments).current_dir(self.folder.path()).stdin(Stdio::null());
         program.env("RANKWRIGHT_AGENT", &self.agent).env("SLURM_PROCID", "0");
         program.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");

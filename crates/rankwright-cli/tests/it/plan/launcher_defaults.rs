@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 
 use crate::command::{rankwright, repository};
-use crate::every_day::real_launchers::{can_invent_hosts, fake_ssh};
-use crate::plan::lint::launchers::{OPENMPI_4, OPENMPI_5, launcher, told};
+use crate::invented_hosts::{can_invent_hosts, fake_ssh};
+use crate::plan::lint::launchers::{OPENMPI_4, OPENMPI_5, launcher, run, told};
 use crate::plan::lint::sbatch::{found, slurm_with_packages};
 
 /// Two nodes of two packages, each one NUMA node with four cores.
@@ -44,7 +44,8 @@ fn open_mpi_4_goes_by_numa_node_beyond_two_ranks() {
         command.args(["--mca", "plm_rsh_agent"]).arg(fake_ssh());
         command.args(["--mca", "plm_rsh_no_tree_spawn", "1", "--host", "na:8,nb:8"]);
         command.args(["-np", &ranks.to_string(), "--display-devel-map", "true"]);
-        let output = command.env("HWLOC_XMLFILE", repository().join(NODE)).output().unwrap();
+        command.env("HWLOC_XMLFILE", repository().join(NODE));
+        let output = run(command);
         let (mut map, mut node, mut rank) = (Map::new(), 0, 0);
         for line in told(&output).lines().map(str::trim) {
             if let Some(rest) = line.strip_prefix("Data for node: ") {
@@ -71,7 +72,8 @@ fn open_mpi_5_goes_by_core() {
         command.args(["2", "--prtemca", "ras_simulator_slots", "8", "--prtemca"]);
         command.arg("hwloc_use_topo_file").arg(repository().join(NODE));
         command.args(["--runtime-options", "donotlaunch", "--display", "map", "-np"]);
-        let output = command.args([&ranks.to_string(), "true"]).output().unwrap();
+        command.args([&ranks.to_string(), "true"]);
+        let output = run(command);
         let (mut map, mut node, mut rank) = (Map::new(), 0, 0);
         for line in told(&output).lines().map(str::trim) {
             if let Some(rest) = line.strip_prefix("Data for node: ") {
@@ -117,7 +119,8 @@ fn hydra_fills_hosts_in_order() {
         let Some(mut command) = launcher(program) else { return };
         command.args(["-launcher", "ssh", "-launcher-exec"]).arg(fake_ssh());
         command.args(["-hosts", "na:8,nb:8", "-n", "11", "sh", "-c"]);
-        let output = command.arg("echo \"rank=$PMI_RANK=$(hostname)\"").output().unwrap();
+        command.arg("echo \"rank=$PMI_RANK=$(hostname)\"");
+        let output = run(command);
         let mut map = Map::new();
         for line in told(&output).lines().filter_map(|line| line.strip_prefix("rank=")) {
             let (rank, host) = line.split_once('=').expect("rank and host");

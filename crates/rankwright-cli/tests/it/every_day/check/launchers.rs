@@ -4,7 +4,8 @@
 use rankwright::placement::PlacementFile;
 
 use crate::command::{pus_here, say};
-use crate::every_day::real_launchers::{Job, can_invent_hosts, code, launchers};
+use crate::every_day::real_launchers::{Job, code, launchers};
+use crate::invented_hosts::can_invent_hosts;
 use crate::placements::{device, placement};
 
 /// Two ranks on n0 and one on n1, on PUs, memory and network devices that no machine has.

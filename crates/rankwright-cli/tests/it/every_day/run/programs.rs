@@ -10,7 +10,7 @@ use rankwright::placement::PlacementFile;
 use tempfile::TempDir;
 
 use crate::command::{on_this_host, pus_here, rankwright, repository, say, transcript};
-use crate::every_day::real_launchers::{can_invent_hosts, fake_ssh};
+use crate::invented_hosts::{can_invent_hosts, fake_ssh, for_invented_hosts};
 use crate::placements::{EIGHT_ON_FOUR, placement, write};
 
 /// An MPI of this machine.
@@ -93,7 +93,8 @@ impl Job {
 
     /// `rankwright COMMAND placement.json --for LAUNCHER ...` in the working directory.
     fn command(&self, command: &str, arguments: &[&str]) -> Command {
-        let mut program = rankwright(&[command, "placement.json", "--for", self.mpi.name]);
+        let program = [command, "placement.json", "--for", self.mpi.name];
+        let mut program = for_invented_hosts(&rankwright(&program));
         program.args(arguments);
         self.adapt(&mut program);
         program
@@ -256,7 +257,7 @@ fn numactl_binds_every_rank_of_several_programs() {
     // Debian's `mpirun` may be that of another MPI.
     let script = script.replace("exec mpirun ", "exec timeout 60 mpirun.openmpi ");
     let said = job.said(|| {
-        let mut command = Command::new("sh");
+        let mut command = for_invented_hosts(&Command::new("sh"));
         job.adapt(command.args(["-c", &script]));
         command
     });

@@ -1,11 +1,11 @@
 //! What `lint` reads of Open MPI's hostfiles, held against the maps of its versions 4 and 5.
 
 use std::collections::BTreeMap;
-use std::process::Output;
 
-use crate::command::repository;
-use crate::every_day::real_launchers::{can_invent_hosts, fake_ssh};
-use crate::plan::lint::launchers::{Cores, cores_read, launcher, map_of_5, read_on, told};
+use crate::invented_hosts::can_invent_hosts;
+use crate::plan::lint::launchers::{
+    Cores, cores_read, hosts_shown, map_of_5, openmpi, read_on, told,
+};
 
 /// Hostfiles with arguments: hosts of eight cores each.
 const HOSTFILES: [(&str, &str); 13] = [
@@ -26,57 +26,6 @@ const HOSTFILES: [(&str, &str); 13] = [
     ("nodeA00 slots=2\nnodeA01 slots=2\n", "-np 3 --map-by node"),
 ];
 
-/// Hosts of the ranks of a map (`Data for node: n0`, `Process rank: 0` or `Data for proc: [x,0]`).
-fn map(text: &str) -> BTreeMap<u64, String> {
-    let (mut ranks, mut host) = (BTreeMap::new(), String::new());
-    for line in text.lines().map(str::trim) {
-        if let Some(rest) = line.strip_prefix("Data for node: ") {
-            host = rest.split_whitespace().next().unwrap_or_default().to_owned();
-        }
-        let of_4 = line.split_once("Process rank: ").map(|(_, rest)| rest.split(' ').next());
-        let of_5 = line.strip_prefix("Data for proc: ").map(|rest| rest.rsplit(',').next());
-        if let Some(rank) = of_4.or(of_5).flatten() {
-            ranks.insert(rank.trim_end_matches(']').parse().expect("a rank"), host.clone());
-        }
-    }
-    ranks
-}
-
-fn run(version: &str, hosts: &str, arguments: &str) -> Option<Output> {
-    run_on("two-packages.xml", version, hosts, arguments)
-}
-
-fn run_on(xml: &str, version: &str, hosts: &str, arguments: &str) -> Option<Output> {
-    let folder = tempfile::tempdir().expect("a folder");
-    let file = folder.path().join("hosts");
-    std::fs::write(&file, hosts).expect("it is ours");
-    let topology = repository().join("testdata/lint").join(xml);
-    let mut command = match version {
-        "openmpi4" => {
-            let mut command = launcher("mpirun.openmpi")?;
-            command.args(["--mca", "plm_rsh_agent"]).arg(fake_ssh());
-            command.args(["--mca", "plm_rsh_no_tree_spawn", "1", "--display-map"]);
-            command.env("HWLOC_XMLFILE", topology).env("HWLOC_THISSYSTEM", "1");
-            // Cores that this machine does not have cannot be bound to.
-            command.args(["--mca", "rtc", "^hwloc"]);
-            command
-        }
-        _ => {
-            let mut command = launcher(".mpi/openmpi5/bin/mpirun")?;
-            command.args(["--prtemca", "hwloc_use_topo_file"]).arg(topology);
-            command.args(["--runtime-options", "donotlaunch", "--display", "map"]);
-            command
-        }
-    };
-    command.arg("--hostfile").arg(file).args(arguments.split_whitespace()).arg("true");
-    let mut start = || command.output().expect("timeout is everywhere");
-    let output = start();
-    // On a machine that is busy, PMIx sometimes does not start, or waits for ever.
-    let text = told(&output);
-    let failed = text.is_empty() || text.contains("listener thread failed to start");
-    Some(if failed { start() } else { output })
-}
-
 #[test]
 fn open_mpi_fills_hosts_as_read() {
     if !can_invent_hosts() {
@@ -84,7 +33,9 @@ fn open_mpi_fills_hosts_as_read() {
     }
     for version in ["openmpi4", "openmpi5"] {
         for (hosts, arguments) in HOSTFILES {
-            let Some(output) = run(version, hosts, arguments) else { break };
+            let Some(output) = openmpi(version, "two-packages.xml", hosts, arguments) else {
+                break;
+            };
             let reading = read_on(Some("testdata/lint/cluster.toml"), hosts, version, arguments);
             let starts = reading["starts"] == true;
             let what = format!("{version} {arguments}: {hosts}{}{reading:#}", told(&output));
@@ -95,7 +46,7 @@ fn open_mpi_fills_hosts_as_read() {
                     .map(|rank| (rank["rank"].as_u64(), rank["host"].as_str()))
                     .map(|(rank, host)| (rank.unwrap_or(0), host.unwrap_or_default().to_owned()))
                     .collect();
-                assert_eq!(map(&told(&output)), read, "{what}");
+                assert_eq!(hosts_shown(&told(&output)), read, "{what}");
             }
         }
     }
@@ -187,13 +138,13 @@ fn open_mpi_maps_by_parts_of_a_host_as_read() {
             let reading = read_on(Some("testdata/lint/four-numa.toml"), &hosts, version, arguments);
             // `lint` predicts this mapping for the other version only.
             let Some(starts) = reading["starts"].as_bool() else { continue };
-            let Some(output) = run_on("four-numa.xml", version, &hosts, arguments) else { break };
+            let Some(output) = openmpi(version, "four-numa.xml", &hosts, arguments) else { break };
             let text = told(&output);
             let what = format!("{version} {case}: {text}{reading:#}");
             let started = match version {
                 // Its hosts refuse bindings after the map is shown.
                 "openmpi4" => output.status.success(),
-                _ => !map(&text).is_empty(),
+                _ => !hosts_shown(&text).is_empty(),
             };
             assert_eq!(started, starts, "{what}");
             if !starts {
@@ -202,7 +153,7 @@ fn open_mpi_maps_by_parts_of_a_host_as_read() {
             let read = cores_read(&reading);
             let hosts: BTreeMap<u64, String> =
                 read.iter().map(|(rank, (host, _))| (*rank, host.clone())).collect();
-            assert_eq!(map(&text), hosts, "{what}");
+            assert_eq!(hosts_shown(&text), hosts, "{what}");
             // Open MPI 4 does not tell bindings of machines that are described.
             if version == "openmpi5" {
                 let bound: Cores = map_of_5(&text);
@@ -219,8 +170,8 @@ fn open_mpi_5_starts_nothing_where_np_ends_within_a_package() {
     let reading = read_on(Some("testdata/lint/four-numa.toml"), hosts, "openmpi5", arguments);
     assert_eq!(reading["warnings"][0]["code"], "np-within-part-of-ppr", "{reading:#}");
     assert_eq!(reading["starts"], false);
-    let Some(output) = run_on("four-numa.xml", "openmpi5", hosts, arguments) else { return };
-    assert_eq!(map(&told(&output)).len(), 4, "{}", told(&output));
+    let Some(output) = openmpi("openmpi5", "four-numa.xml", hosts, arguments) else { return };
+    assert_eq!(hosts_shown(&told(&output)).len(), 4, "{}", told(&output));
 }
 
 #[test]
@@ -232,7 +183,9 @@ fn a_hostfile_of_hydra_is_told_with_and_without_a_cluster() {
             assert_eq!(reading["warnings"][0]["code"], "colon-in-host", "{reading:#}");
             assert_eq!(reading["ranks"].as_array().map(Vec::len), Some(4), "{reading:#}");
         }
-        let Some(output) = run(version, "nodeA00:4\n", "") else { continue };
+        let Some(output) = openmpi(version, "two-packages.xml", "nodeA00:4\n", "") else {
+            continue;
+        };
         let starts = version == "openmpi5" && output.status.success();
         // Open MPI 5 only shows its map here: it starts no ssh, which would not resolve the name.
         assert!(!output.status.success() || starts, "{}", told(&output));
@@ -252,7 +205,7 @@ fn open_mpi_4_deals_ranks_to_the_parts_of_a_host_as_read() {
             let reading =
                 read_on(Some("testdata/lint/four-numa.toml"), hosts, "openmpi4", &arguments);
             let real = format!("{arguments} --display-devel-map");
-            let Some(output) = run_on("four-numa.xml", "openmpi4", hosts, &real) else { return };
+            let Some(output) = openmpi("openmpi4", "four-numa.xml", hosts, &real) else { return };
             let text = told(&output);
             let what = format!("{arguments}: {text}{reading:#}");
             let cores: BTreeMap<u64, Vec<u64>> =

@@ -1,8 +1,8 @@
 //! What `lint` reads for Intel MPI, held against what its launcher does with the PUs of this machine.
 
 use crate::command::{make_executable, pus_here, say};
-use crate::every_day::real_launchers::{can_invent_hosts, fake_ssh};
-use crate::plan::lint::launchers::{TELL, launcher, places_read, places_told, read_on, told};
+use crate::invented_hosts::{can_invent_hosts, fake_ssh};
+use crate::plan::lint::launchers::{TELL, launcher, places_read, places_told, read_on, run, told};
 
 /// Machinefiles with their arguments.
 const MACHINEFILES: [(&str, &str); 6] = [
@@ -39,13 +39,13 @@ fn intel_mpi_places_and_binds_as_read() {
     std::fs::write(&tell, TELL).expect("it is ours");
     make_executable(&tell);
     let tell = tell.to_str().expect("it is UTF-8");
-    let run = |option: &str, text: &str, arguments: &str| {
+    let start = |option: &str, text: &str, arguments: &str| {
         std::fs::write(&file, text).expect("it is ours");
         let mut command = launcher(".mpi/impi/bin/mpiexec.hydra")?;
         command.args(["-launcher", "ssh", "-launcher-exec"]).arg(fake_ssh());
         command.arg(option).arg(&file).args(arguments.split_whitespace());
         command.args((option == "-machinefile").then_some(tell));
-        let output = command.output().expect("timeout is everywhere");
+        let output = run(command);
         assert!(output.status.success(), "{text}{}", told(&output));
         Some(places_told(&told(&output)))
     };
@@ -53,13 +53,13 @@ fn intel_mpi_places_and_binds_as_read() {
     let all = own.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
     let all = all.expect("the kernel tells").trim();
     for (text, arguments) in MACHINEFILES {
-        let Some(found) = run("-machinefile", text, arguments) else { return };
+        let Some(found) = start("-machinefile", text, arguments) else { return };
         let reading = read_on(None, text, "intelmpi", arguments);
         assert_eq!(found, places_read(&reading, all), "{arguments}: {reading:#}");
     }
     for text in CONFIGFILES {
         let text = text.replace("TELL", tell);
-        let Some(found) = run("-configfile", &text, "") else { return };
+        let Some(found) = start("-configfile", &text, "") else { return };
         let reading = read_on(None, &text, "intelmpi", "");
         assert_eq!(found, places_read(&reading, all), "{text}: {reading:#}");
     }

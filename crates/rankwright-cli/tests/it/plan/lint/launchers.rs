@@ -8,16 +8,19 @@ use std::process::{Command, Output};
 use serde_json::Value;
 
 use crate::command::{rankwright, repository, say};
-use crate::every_day::real_launchers::{can_invent_hosts, fake_ssh};
+use crate::invented_hosts::{can_invent_hosts, fake_ssh, for_invented_hosts};
 
 pub(crate) const OPENMPI_4: &str = "mpirun.openmpi";
 pub(crate) const OPENMPI_5: &str = ".mpi/openmpi5/bin/mpirun";
+
+/// The exit code of `timeout` where a launcher did not end.
+const TIMED_OUT: i32 = 124;
 
 fn data(name: &str) -> PathBuf {
     repository().join("testdata/lint").join(name)
 }
 
-/// A launcher with a timeout; `None` (and said so) if it is not installed.
+/// A launcher for invented hosts with a timeout; `None` (and said so) if it is not installed.
 pub(crate) fn launcher(program: &str) -> Option<Command> {
     let path = if program.contains('/') { repository().join(program) } else { program.into() };
     let version = Command::new(&path).arg("--version").output();
@@ -26,7 +29,8 @@ pub(crate) fn launcher(program: &str) -> Option<Command> {
         return None;
     }
     let mut command = Command::new("timeout");
-    command.arg("60").arg(path);
+    command.arg("30").arg(path);
+    let mut command = for_invented_hosts(&command);
     for name in ["OMPI_ALLOW_RUN_AS_ROOT", "PRTE_ALLOW_RUN_AS_ROOT"] {
         command.env(name, "1").env(format!("{name}_CONFIRM"), "1");
     }
@@ -75,6 +79,61 @@ pub(crate) fn told(output: &Output) -> String {
     text(&output.stdout) + &text(&output.stderr)
 }
 
+/// Hosts of the ranks of a map (`Data for node: n0`, `Process rank: 0` or `Data for proc: [x,0]`).
+pub(super) fn hosts_shown(text: &str) -> BTreeMap<u64, String> {
+    let (mut ranks, mut host) = (BTreeMap::new(), String::new());
+    for line in text.lines().map(str::trim) {
+        if let Some(rest) = line.strip_prefix("Data for node: ") {
+            host = rest.split_whitespace().next().unwrap_or_default().to_owned();
+        }
+        let of_4 = line.split_once("Process rank: ").and_then(|(_, rest)| rest.split(' ').next());
+        let of_5 = line.strip_prefix("Data for proc: ").and_then(|rest| rest.rsplit(',').next());
+        if let Some(rank) = of_4.or(of_5) {
+            ranks.insert(rank.trim_end_matches(']').parse().expect("a rank"), host.clone());
+        }
+    }
+    ranks
+}
+
+/// Runs Open MPI 4, or the mapper only of 5, with a hostfile; its machines are those of the hwloc file `xml`.
+pub(super) fn openmpi(version: &str, xml: &str, hosts: &str, arguments: &str) -> Option<Output> {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("hosts");
+    std::fs::write(&file, hosts).expect("it is ours");
+    let mut command;
+    if version == "openmpi4" {
+        command = launcher(OPENMPI_4)?;
+        command.args(["--mca", "plm_rsh_agent"]).arg(fake_ssh());
+        command.args(["--mca", "plm_rsh_no_tree_spawn", "1", "--display-map"]);
+        // Its daemons say what they bind to.
+        command.args(["--leave-session-attached", "--mca", "rmaps_base_verbose", "5"]);
+        // Cores that this machine does not have cannot be bound to.
+        command.args(["--mca", "rtc", "^hwloc"]);
+        command.env("HWLOC_XMLFILE", data(xml)).env("HWLOC_THISSYSTEM", "1");
+    } else {
+        command = launcher(OPENMPI_5)?;
+        command.args(["--prtemca", "hwloc_use_topo_file"]).arg(data(xml));
+        command.args(["--runtime-options", "donotlaunch", "--display", "map"]);
+    }
+    command.arg("--hostfile").arg(file).args(arguments.split_whitespace()).arg("true");
+    Some(run(command))
+}
+
+/// What a launcher says. On a machine that is busy, PMIx sometimes does not start, proxies of MPICH lose their
+/// connection, or a launcher waits for ever: then it is started again, once.
+pub(crate) fn run(mut command: Command) -> Output {
+    let mut start = || command.output().expect("timeout is everywhere");
+    let first = start();
+    let text = told(&first);
+    let failed = ["listener thread failed to start", "assert (!closed) failed"];
+    let failed = text.is_empty()
+        || first.status.code() == Some(TIMED_OUT)
+        || failed.iter().any(|message| text.contains(message));
+    let output = if failed { start() } else { first };
+    assert_ne!(output.status.code(), Some(TIMED_OUT), "{command:?}: {}", told(&output));
+    output
+}
+
 /// Runs Open MPI 4 with a rankfile; its machines are those of the hwloc file.
 fn openmpi_4(rankfile: &str) -> Option<Output> {
     let folder = tempfile::tempdir().expect("a folder");
@@ -85,7 +144,7 @@ fn openmpi_4(rankfile: &str) -> Option<Output> {
     command.args(["--mca", "plm_rsh_agent"]).arg(agent);
     command.args(["--mca", "plm_rsh_no_tree_spawn", "1", "--display-devel-map", "-rf"]);
     command.arg(file).arg("true").env("HWLOC_XMLFILE", data("two-packages.xml"));
-    Some(command.output().expect("timeout is everywhere"))
+    Some(run(command))
 }
 
 /// Ranks, hosts and bindings (`[BB/..][../..]`) of a map of Open MPI 4.
@@ -136,7 +195,7 @@ fn openmpi_5(rankfile: &str) -> Option<Output> {
     command.arg(data("two-packages.xml"));
     command.args(["--runtime-options", "donotlaunch", "--display", "map", "--map-by"]);
     command.arg(format!("rankfile:file={}", file.display())).arg("true");
-    Some(command.output().expect("timeout is everywhere"))
+    Some(run(command))
 }
 
 /// Ranks, hosts and bindings (`package[0][core:L1,3-4]`) of a map of Open MPI 5.
@@ -181,8 +240,8 @@ fn open_mpi_refuses_what_is_said_to_be_refused() {
     for line in lists.lines().filter(|line| !line.starts_with('#')) {
         let (versions, list) = line.split_once(' ').expect("versions and a list");
         let rankfile = format!("rank 0=nodeA00 slot={list}\n");
-        for (version, run) in [("4", openmpi_4 as fn(&str) -> Option<Output>), ("5", openmpi_5)] {
-            let Some(output) = run(&rankfile) else { continue };
+        for (version, start) in [("4", openmpi_4 as fn(&str) -> Option<Output>), ("5", openmpi_5)] {
+            let Some(output) = start(&rankfile) else { continue };
             let refused = versions.contains(version);
             assert_eq!(!output.status.success(), refused, "{version} {list}: {}", told(&output));
             let reading = read(&rankfile, &format!("openmpi{version}"), "");
@@ -221,7 +280,7 @@ fn hydra(program: &str, hosts: &str, arguments: &[&str]) -> Option<Output> {
     command.args(["-launcher", "ssh", "-launcher-exec"]).arg(fake_ssh()).arg("-f").arg(file);
     command.args(arguments).args(["sh", "-c", "echo \"rank $PMI_RANK $(uname -n)\""]);
     command.env("HWLOC_XMLFILE", data("two-packages.xml")).env("HYDRA_TOPO_DEBUG", "1");
-    Some(command.output().expect("timeout is everywhere"))
+    Some(run(command))
 }
 
 const MPICHS: [(&str, &str); 2] =
@@ -348,7 +407,7 @@ fn slots_and_settings_are_refused_as_read() {
         let Some(mut command) = launcher(OPENMPI_5) else { break };
         command.args(["--runtime-options", "donotlaunch"]).args(arguments.split_whitespace());
         command.args(["--map-by", &format!("rankfile:file={ranks}"), "true"]);
-        let output = command.output().expect("timeout is everywhere");
+        let output = run(command);
         let reading = read_on(None, rankfile, "openmpi5", &arguments);
         let starts = reading["starts"] == true;
         assert_eq!(output.status.success(), starts, "{arguments}: {}", told(&output));
@@ -361,7 +420,7 @@ fn slots_and_settings_are_refused_as_read() {
             let hosts = at("hosts", "n0:2\n");
             command.args(["-launcher", "ssh", "-launcher-exec"]).arg(fake_ssh());
             command.args(["-f", &hosts]).args(arguments.split_whitespace());
-            let output = command.output().expect("timeout is everywhere");
+            let output = run(command);
             let reading = read_on(None, "n0:2\n", from, arguments);
             let starts = reading["starts"] == true;
             assert_eq!(output.status.success(), starts, "{arguments}: {}", told(&output));

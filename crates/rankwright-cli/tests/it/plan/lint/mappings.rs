@@ -1,15 +1,13 @@
 //! What `lint` makes of mappings of Open MPI that are drawn at random, held against its versions 4 and 5.
 
 use std::collections::BTreeMap;
-use std::process::Output;
 
 use rankwright::ids::parse_index_list;
 use rankwright::random::Generator;
 use serde_json::Value;
 
-use crate::command::repository;
-use crate::every_day::real_launchers::{can_invent_hosts, fake_ssh};
-use crate::plan::lint::launchers::{OPENMPI_4, OPENMPI_5, launcher, read_on, told};
+use crate::invented_hosts::can_invent_hosts;
+use crate::plan::lint::launchers::{hosts_shown, openmpi, read_on, told};
 
 /// Clusters of two hosts, their hwloc file, and the cores of a host.
 const CLUSTERS: [(&str, &str, usize); 2] =
@@ -71,37 +69,13 @@ fn arguments(random: &mut Generator, version: u8, slots: usize) -> String {
     all
 }
 
-/// The host of every rank that a map displays (`Process rank: 0` or `Data for proc: [x,0]`), unbound.
+/// The host of every rank that a map displays, unbound.
 fn displayed(text: &str) -> Places {
-    let (mut places, mut host) = (Places::new(), String::new());
-    for line in text.lines().map(str::trim) {
-        if let Some(rest) = line.strip_prefix("Data for node: ") {
-            host = rest.split_whitespace().next().unwrap_or_default().to_owned();
-        }
-        let of_4 = line.split_once("Process rank: ").and_then(|(_, rest)| rest.split(' ').next());
-        let of_5 = line.strip_prefix("Data for proc: ").and_then(|rest| rest.rsplit(',').next());
-        if let Some(rank) = of_4.or(of_5) {
-            let rank = rank.trim_end_matches(']').parse().expect("a rank");
-            places.insert(rank, (host.clone(), None));
-        }
-    }
-    places
+    hosts_shown(text).into_iter().map(|(rank, host)| (rank, (host, None))).collect()
 }
 
-/// Starts the ranks with Open MPI 4. Its daemons tell what they would bind to: `[n0:7] [[1,0],1] BOUND PROC
-/// [[1,1],3] TO 0-7[NUMANode:0] on node n0`, or `.. PROC [[1,1],3] BITMAP 0-1`.
-fn run_4(xml: &str, hosts: &str, arguments: &str) -> Option<Output> {
-    let mut command = launcher(OPENMPI_4)?;
-    command.args(["--mca", "plm_rsh_agent"]).arg(fake_ssh());
-    command.args(["--mca", "plm_rsh_no_tree_spawn", "1", "--leave-session-attached"]);
-    // Cores that this machine does not have cannot be bound to.
-    command.args(["--mca", "rtc", "^hwloc", "--mca", "rmaps_base_verbose", "5", "--display-map"]);
-    command.arg("--hostfile").arg(hosts).args(arguments.split_whitespace()).arg("true");
-    command.env("HWLOC_XMLFILE", repository().join("testdata/lint").join(xml));
-    command.env("HWLOC_THISSYSTEM", "1");
-    Some(command.output().expect("timeout is everywhere"))
-}
-
+/// What the daemons of Open MPI 4 would bind to: `[n0:7] [[1,0],1] BOUND PROC [[1,1],3] TO
+/// 0-7[NUMANode:0] on node n0`, or `.. PROC [[1,1],3] BITMAP 0-1`.
 fn places_4(text: &str) -> Places {
     let mut places = displayed(text);
     let mut bound: BTreeMap<u64, Vec<u32>> = BTreeMap::new();
@@ -131,15 +105,6 @@ fn places_4(text: &str) -> Places {
         *pus = bound.remove(rank).filter(|_| left[host.as_str()]);
     }
     places
-}
-
-fn run_5(xml: &str, hosts: &str, arguments: &str) -> Option<Output> {
-    let mut command = launcher(OPENMPI_5)?;
-    command.args(["--prtemca", "hwloc_use_topo_file"]);
-    command.arg(repository().join("testdata/lint").join(xml));
-    command.args(["--runtime-options", "donotlaunch", "--display", "map", "--hostfile"]);
-    command.arg(hosts).args(arguments.split_whitespace()).arg("true");
-    Some(command.output().expect("timeout is everywhere"))
 }
 
 /// `package[0][core:L1,3-4]` or `package[0][hwt:L2]`; the latter are P#. Cores are those of `pus_of_core`.
@@ -190,9 +155,7 @@ fn pus_of_cores(toml: &str) -> Vec<Vec<u32>> {
 
 /// Draws `count` mappings and compares them; those that `lint` does not predict are left out.
 fn compare(version: u8, count: usize) {
-    let folder = tempfile::tempdir().expect("a folder");
-    let file = folder.path().join("hosts");
-    let path = file.to_str().expect("it is UTF-8");
+    let launcher = format!("openmpi{version}");
     let mut random = Generator::new(u64::from(version));
     let mut compared = 0;
     for case in 0..count {
@@ -201,7 +164,7 @@ fn compare(version: u8, count: usize) {
         let slots = [1 + random.below(cores), cores - random.below(2)];
         let hosts = format!("nodeA01 slots={}\nnodeA00 slots={}\n", slots[0], slots[1]);
         let arguments = arguments(&mut random, version, slots[0] + slots[1]);
-        let reading = read_on(Some(&toml), &hosts, &format!("openmpi{version}"), &arguments);
+        let reading = read_on(Some(&toml), &hosts, &launcher, &arguments);
         let Some(starts) = reading["starts"].as_bool() else { continue };
         let code = |warning: &Value| warning["code"] == "np-within-part-of-ppr";
         let (Some(read), false) = (
@@ -210,9 +173,7 @@ fn compare(version: u8, count: usize) {
         ) else {
             continue;
         };
-        std::fs::write(&file, &hosts).expect("it is ours");
-        let run = if version == 4 { run_4 } else { run_5 };
-        let Some(output) = run(xml, path, &arguments) else { return };
+        let Some(output) = openmpi(&launcher, xml, &hosts, &arguments) else { return };
         let text = told(&output);
         let what = format!("{version} on {toml}: {arguments}\n{hosts}{text}{reading:#}");
         if version == 4 {
