@@ -1,16 +1,19 @@
-"""Tests of check_commands.py."""
+"""Tests of how py reads pages, options and outputs."""
 
 import unittest
 
-import check_commands
 import manual_pages
+import shell
+from blocks import Block, PageError, blocks_of, steps
+from options import Options, wrong_options
+from outputs import comparison
 
 
 def page(command, *options):
     return manual_pages.Page(command, "", set(options), "")
 
 
-OPTIONS = check_commands.Options(
+OPTIONS = Options(
     {
         (): page((), "-q", "--quiet", "--version"),
         ("lab",): page(("lab",)),
@@ -48,7 +51,7 @@ five
 
 class Blocks(unittest.TestCase):
     def test_comments_belong_to_the_next_block(self):
-        blocks = check_commands.blocks_of("p.md", PAGE)
+        blocks = blocks_of("p.md", PAGE)
         self.assertEqual([block.kind for block in blocks], ["console", "sh", "python"])
         self.assertEqual(blocks[0].needs(), {"lab", "slurm"})
         self.assertEqual(blocks[0].settings(), ["needs lab, slurm", "numbers vary"])
@@ -56,12 +59,16 @@ class Blocks(unittest.TestCase):
         self.assertEqual(blocks[1].note("not run"), ["because"])
         self.assertEqual(blocks[2].settings(), [])
 
+    def test_a_comment_without_an_end_is_named(self):
+        with self.assertRaisesRegex(PageError, "^p.md:3: this comment has no end"):
+            blocks_of("p.md", "# Title\n\n<!-- run: needs lab\n")
+
     def test_commands_stand_behind_prompts(self):
-        console, shell, _ = check_commands.blocks_of("p.md", PAGE)
+        console, shell, _ = blocks_of("p.md", PAGE)
         self.assertEqual(
-            check_commands.steps(console), [(7, "one \\\n    two", ["printed"]), (10, "three", [])]
+            steps(console), [(7, "one \\\n    two", ["printed"]), (10, "three", [])]
         )
-        self.assertEqual(check_commands.steps(shell), [(16, "four", None)])
+        self.assertEqual(steps(shell), [(16, "four", None)])
 
 
 class Named(unittest.TestCase):
@@ -90,15 +97,15 @@ class Named(unittest.TestCase):
 
     def test_blocks_of_commands_must_be_marked(self):
         text = "```text\nrankwright place x\n```\n`rankwright place --of`\n```sh\nrankwright lab up \\\n  --off\n```\n"
-        wrong = check_commands.wrong_options("p.md", text, OPTIONS)
+        wrong = wrong_options("p.md", text, OPTIONS)
         self.assertEqual([line.split(": ")[0] for line in wrong], ["p.md:4", "p.md:1", "p.md:5"])
 
 
 class Outputs(unittest.TestCase):
     def differs(self, shown, printed, *settings):
-        block = check_commands.Block("p.md", 1, "console", [], [f"run: {s}" for s in settings])
-        done = check_commands.Done(0, printed, "note\n", "note\n" + printed)
-        return check_commands.comparison(shown.splitlines(), done, block)
+        block = Block("p.md", 1, "console", [], [f"run: {s}" for s in settings])
+        done = shell.Done(0, printed, "note\n", "note\n" + printed)
+        return comparison(shown.splitlines(), done, block)
 
     def test_all_lines_must_be_as_shown(self):
         self.assertIsNone(self.differs("a\nb\n", "a\nb\n\n"))

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes the sources of the site: the guide with what is made from tables and from the sources.
 
-    python3 scripts/site_sources.py --program target/debug/rankwright FOLDER
+    python3 scripts/guide/site_sources.py --program target/debug/rankwright FOLDER
 
 FOLDER gets a copy of docs/, a chapter for each command from its manual page, and the reference of the Python
 package from its docstrings. `scripts/docs` builds the site from it.
@@ -16,7 +16,7 @@ import sys
 import manual_pages
 import python_reference
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 
 
 def main():

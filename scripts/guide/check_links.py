@@ -31,7 +31,7 @@ def main():
     site = arguments.parse_args().site
     if site is not None:
         return say(site_problems(site.resolve()), f"{site}: every link of {len(own_pages(site))} pages leads somewhere")
-    root = pathlib.Path(__file__).resolve().parent.parent
+    root = pathlib.Path(__file__).resolve().parent.parent.parent
     return say(problems(root), f"{len(markdown_files(root))} Markdown files, every relative link leads somewhere")
 
 
