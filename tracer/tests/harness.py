@@ -36,13 +36,18 @@ NO_FALSE_WARNINGS = ["-Wno-stringop-overflow", "-Wno-stringop-overread"]  # MPI_
 # The options and relative names of `rankwright profile` and scripts/dist-tracers: ccache has their objects.
 COMPILE = ["-c", "-fPIC", "-std=c11", "-D_GNU_SOURCE", "-O2", "-Wall", "-Wextra"]
 LINK = ["-shared", "-Wl,--as-needed", "-Wl,-z,lazy"]
-# More ranks than cores: waiting ranks yield. Shared memory only.
+# More ranks than cores: waiting ranks yield.
 OPENMPI_OPTIONS = {
-    "openmpi": ["--allow-run-as-root", "--oversubscribe", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1",
-                "--mca", "pml", "^ucx,cm,v", "--mca", "osc", "^ucx"],
+    "openmpi": ["--allow-run-as-root", "--oversubscribe", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1"],
     "openmpi5": ["--allow-run-as-root", "--map-by", ":OVERSUBSCRIBE", "--bind-to", "none",
-                 "--mca", "mpi_yield_when_idle", "1", "--mca", "pml", "ob1", "--mca", "osc", "^ucx"],
+                 "--mca", "mpi_yield_when_idle", "1"],
 }
+SHARED_MEMORY = {
+    "openmpi": ["--mca", "pml", "^ucx,cm,v", "--mca", "osc", "^ucx"],
+    "openmpi5": ["--mca", "pml", "ob1", "--mca", "osc", "^ucx"],
+}
+# Also where no network device is worth it.
+UCX = {"openmpi": ["--mca", "pml", "ucx", "--mca", "osc", "ucx", "--mca", "pml_ucx_tls", "any", "--mca", "pml_ucx_devices", "any"]}
 # Open MPI's own count of messages, with algorithms that it does not count as messages of the user.
 MONITORING_OPTIONS = ["--mca", "pml_monitoring_enable", "2", "--mca", "pml_monitoring_enable_output", "3",
                       "--mca", "coll_tuned_use_dynamic_rules", "1",
@@ -178,8 +183,10 @@ def run(command, timeout=60, folder=None):
         return run_once(command, timeout, folder)
 
 
-def mpirun(mpi, ranks, program, *arguments, environment=None, options=(), timeout=60, folder=None):
-    command = [mpi_command(mpi, "mpirun"), *OPENMPI_OPTIONS.get(mpi, ()), *options]
+def mpirun(mpi, ranks, program, *arguments, environment=None, options=(), timeout=60, folder=None, over=None):
+    """`over`: the options that say what messages go over, by MPI; else shared memory."""
+    over = (SHARED_MEMORY if over is None else over).get(mpi, ())
+    command = [mpi_command(mpi, "mpirun"), *OPENMPI_OPTIONS.get(mpi, ()), *over, *options]
     for name, value in (environment or {}).items():
         command += ["-x", f"{name}={value}"] if mpi in OPENMPI_OPTIONS else ["-genv", name, str(value)]
     return run([*command, "-n", ranks, program, *arguments], timeout, folder)

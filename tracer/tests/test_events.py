@@ -5,7 +5,7 @@ import struct
 import subprocess
 import unittest
 
-from harness import MPIS, SAMPLER, c_program, fortran_program, mount_tmpfs, mpirun, new_folder, variables
+from harness import MPIS, SAMPLER, UCX, c_program, fortran_program, mount_tmpfs, mpirun, new_folder, variables
 
 import dump_events
 import dump_trace
@@ -246,9 +246,9 @@ class Runs(Check):
 
 
 class Network(unittest.TestCase):
-    """The options transport and counters: what goes over TCP connections, and what network devices count."""
+    """The options transport and counters: what goes over TCP connections and to UCX, and what network devices count."""
 
-    CONNECTION, RECEIVED = 2**32 - 1, 2**31
+    CONNECTION, RECEIVED, UCX = 2**32 - 1, 2**31, 2**16
 
     def transport(self, path):
         """The two ends of each connection of a rank, and the bytes (sent, received) on each."""
@@ -272,6 +272,29 @@ class Network(unittest.TestCase):
             last = max(last, time)
         self.assertLess(last, 60e9)
         return dict(zip(ends, totals))
+
+    def test_ucx_tells_what_it_is_given(self):
+        """Of UCX over shared memory, which passes no call of the kernel: all that calls of MPI send, and collectives."""
+        for mpi in MPIS:
+            with self.subTest(mpi), new_folder() as folder:
+                program = c_program(mpi, "examples/heat2d.c")
+                spool = folder / "spool"
+                environment = {**variables(mpi, folder / "trace.rwt"), "RANKWRIGHT_TRACE_SPOOL": spool,
+                               "RANKWRIGHT_TRACE_OPTIONS": "events,transport", "UCX_TLS": "posix,sysv,self"}
+                result = mpirun(mpi, 2, program, "--iterations", 50, "--cells", 64, "--fields", 8,
+                                environment=environment, over=UCX)
+                if "was not available" in result.errors or "No components were able" in result.errors:
+                    self.skipTest(f"SKIPPED: {mpi} has no UCX")
+                self.assertEqual((result.code, result.errors), (0, ""))
+                events = [dump_events.Events(spool / f"rank-{rank}.events") for rank in range(2)]
+                ranks = [self.transport(spool / f"rank-{rank}.transport") for rank in range(2)]
+                nobody = bytes(16)
+                of_ucx = [{ends: total for ends, total in rank.items() if ends[0][1] == self.UCX} for rank in ranks]
+                workers = [{own[0] for own, other in rank if other[0] == nobody} for rank in of_ucx]
+                for here, there in ((0, 1), (1, 0)):
+                    passed = sum(total[0] for (_, other), total in of_ucx[here].items() if other[0] in workers[there])
+                    traced = sent(events)[here, there][1]
+                    self.assertTrue(traced <= passed < 1.01 * traced + 1000, f"{passed} for {traced}")
 
     def test_both_ends_of_connections_tell_the_same_bytes(self):
         program = c_program("openmpi", "examples/heat2d.c")

@@ -1,6 +1,6 @@
 /*
- * transport_format.h - what one rank hands to the kernel and takes from it on TCP connections, byte by byte: its file
- * rank-N.transport.
+ * transport_format.h - what one rank hands to the network and takes from it: bytes on TCP connections, messages to UCX.
+ * Its file rank-N.transport.
  *
  * File = struct rw_transport_head, then rows of struct rw_transport_row, as long as `time` is not 0. A file is valid at
  * any time, also after the rank was killed.
@@ -8,16 +8,22 @@
  * Row = bytes that a call of the kernel took (or gave) on a connection, and when the call began (or returned). Rows of one
  * connection are in order. The first row of a connection, whose `bytes` are RW_TRANSPORT_CONNECTION, is followed by three
  * rows that hold struct rw_transport_ends.
+ *
+ * A connection whose ports are RW_TRANSPORT_UCX is an endpoint of UCX: its rows are messages that were handed to UCX, and
+ * with RW_TRANSPORT_RECEIVED memory that is read from the other process (get). It tells nothing at the other end. `own` is
+ * zero, `other` the worker of the other process: bytes of its address that no other worker has. A connection that has
+ * `own` and no `other` says which worker this process has.
  */
 #ifndef RANKWRIGHT_TRANSPORT_FORMAT_H
 #define RANKWRIGHT_TRANSPORT_FORMAT_H
 
 #include <stdint.h>
 
-#define RW_TRANSPORT_VERSION 1u
+#define RW_TRANSPORT_VERSION 2u
 #define RW_TRANSPORT_MAGIC "RWTRANS\n"
 #define RW_TRANSPORT_CONNECTION 0xffffffffu
 #define RW_TRANSPORT_RECEIVED 0x80000000u /* a bit of `connection` */
+#define RW_TRANSPORT_UCX 0x10000u         /* no port of TCP */
 
 struct rw_transport_head {
     char magic[8];

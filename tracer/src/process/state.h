@@ -26,7 +26,7 @@ struct rw_tracer {
     char *spool;               /* folder of the spool files; NULL: none */
     bool per_rank;             /* option per-rank: the spool files are the result, nothing is gathered */
     bool events;               /* option events: the calls are recorded in their order too */
-    bool transport;            /* option transport: what goes over TCP connections is recorded */
+    bool transport;            /* option transport: what goes to the network is recorded */
     bool counters;             /* option counters: the byte counters of network devices are sampled */
     pthread_mutex_t lock;
     _Atomic uint64_t next_refresh; /* when rw_refresh is due, ticks */

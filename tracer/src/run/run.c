@@ -6,6 +6,8 @@
 #include "../mpi/warning.h"
 #include "../network/sampler.h"
 #include "../network/sockets.h"
+#include "../network/transport.h"
+#include "../network/ucx.h"
 #include "../process/clock.h"
 #include "../process/image.h"
 #include "../process/state.h"
@@ -98,8 +100,10 @@ static void begin_records(void)
         rw_events_begin(rw_tracer.spool);
     if (rw_tracer.counters)
         rw_sampler_begin(rw_tracer.spool);
-    if (rw_tracer.transport)
-        rw_sockets_begin(rw_tracer.spool);
+    if (rw_tracer.transport && rw_transport_begin(rw_tracer.spool)) {
+        rw_sockets_begin();
+        rw_ucx_begin();
+    }
     rw_begin_waiting(begin);
 }
 
@@ -168,6 +172,7 @@ void rw_after_finalize(void)
 {
     if (getpid() != process)
         return;
+    rw_transport_end();
     rw_sockets_end();
     rw_sampler_end();
 }

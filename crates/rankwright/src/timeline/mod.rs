@@ -92,7 +92,7 @@ pub struct RecordedRun {
     recording: Recording,
     matching: Matching,
     clocks: Clocks,
-    /// What went over TCP connections; empty if that was not recorded.
+    /// What ranks handed to the network; empty if that was not recorded.
     passages: Vec<(Rank, Vec<Passage>)>,
 }
 
@@ -101,7 +101,7 @@ pub struct RecordedRun {
 pub enum SendTimes {
     /// The calls of MPI: when messages are handed to the library.
     Mpi,
-    /// TCP connections: when bytes are handed to the kernel.
+    /// When bytes are handed to the kernel on TCP connections, or messages to UCX.
     Transport,
 }
 
@@ -130,7 +130,7 @@ impl RecordedRun {
         self.clocks.first_start()
     }
 
-    /// Whether ranks sent to each other over TCP connections, and that was recorded.
+    /// Whether it was recorded what ranks sent to each other over TCP connections or through UCX.
     #[must_use]
     pub fn has_transport(&self) -> bool {
         self.passages.iter().any(|(_, passages)| !passages.is_empty())

@@ -24,7 +24,7 @@ pub use picture::timeline_picture;
 pub enum TimesFrom {
     /// The calls of the program: when messages are handed to the MPI library.
     Mpi,
-    /// TCP connections: when bytes are handed to the kernel.
+    /// When bytes are handed to the kernel on TCP connections, or messages to UCX.
     Transport,
     /// The counters of network devices.
     Device,

@@ -126,7 +126,9 @@ fn bandwidth(report: &TimelineReport) -> String {
 fn times(from: TimesFrom) -> &'static str {
     match from {
         TimesFrom::Mpi => "of MPI calls: when messages are handed to the MPI library",
-        TimesFrom::Transport => "of TCP connections: when bytes are handed to the kernel",
+        TimesFrom::Transport => {
+            "of TCP connections and UCX: when bytes are handed to the kernel, or messages to UCX"
+        }
         TimesFrom::Device => "of the counters of network devices",
         TimesFrom::Replay => "of a replay: when messages are handed to the network",
     }

@@ -1,9 +1,10 @@
-//! What each rank handed to the kernel and took from it on TCP connections, and when: the tracer's files of a
+//! What each rank handed to the network and took from it, and when: the tracer's files of a
 //! run, and the tables of the profile. `tracer/src/format/transport_format.h` and `docs/src/formats.md`
 //! describe them.
 //!
-//! The two ends of a connection name each other by address and port; so the ranks at both ends are known
-//! once the files of all are read. Connections to others (launchers, daemons) are left out.
+//! The two ends of a TCP connection name each other by address and port, an endpoint of UCX names a worker of the
+//! other process; so the ranks at both ends are known once the files of all are read. Connections to others
+//! (launchers, daemons) are left out.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -13,14 +14,14 @@ use rustc_hash::FxHashMap;
 
 use super::profile_file;
 use super::trace_constants::{
-    TRANSPORT_CONNECTION, TRANSPORT_MAGIC, TRANSPORT_RECEIVED, TRANSPORT_VERSION,
+    TRANSPORT_CONNECTION, TRANSPORT_MAGIC, TRANSPORT_RECEIVED, TRANSPORT_UCX, TRANSPORT_VERSION,
 };
 use super::varints::{put, take};
 use crate::files::{self, InputError, WriteError};
 use crate::ids::Rank;
 
-const EXPECTED_FILE: &str = "the TCP connections of a rank as rankwright's tracer writes them";
-const EXPECTED: &str = "a profile with what went over TCP connections";
+const EXPECTED_FILE: &str = "what a rank sent as rankwright's tracer writes it";
+const EXPECTED: &str = "a profile with what ranks sent (`--timeline transport`)";
 const HEAD_BYTES: usize = 48;
 const ROW_BYTES: usize = 16;
 /// Rows of a connection's ends.
@@ -37,8 +38,11 @@ CREATE TABLE transport_blocks (
   PRIMARY KEY (rank, part));
 ";
 
-/// An end of a connection: address and port.
+/// An end of a connection: address and port, or worker and [`TRANSPORT_UCX`].
 type End = ([u8; 16], u32);
+
+/// The other end of a connection that only says which worker of UCX a rank has.
+const NOBODY: [u8; 16] = [0; 16];
 
 /// The tracer's file of a rank.
 #[derive(Debug)]
@@ -70,6 +74,8 @@ pub struct Passage {
 pub struct Added {
     /// Passages between ranks.
     pub passages: u64,
+    /// Messages that were handed to UCX; each is a passage at both ends.
+    pub of_ucx: usize,
     /// Ranks.
     pub ranks: usize,
 }
@@ -101,34 +107,110 @@ pub fn add(profile: &Path, files: &[PathBuf], hosts: &[String]) -> Result<Added,
         read.push(file);
     }
     read.sort_by_key(|file| file.rank);
-    let host = |rank: u32| hosts.get(rank as usize).map_or("", String::as_str);
-    let mut rank_of: FxHashMap<(End, End, &str), u32> = FxHashMap::default();
-    for file in &read {
-        for (own, other) in &file.connections {
-            rank_of.insert((*own, *other, scope(own, host(file.rank))), file.rank);
-        }
-    }
-    let passages: Vec<Vec<Passage>> = read
-        .iter()
-        .map(|file| {
-            let peers: Vec<Option<u32>> = (file.connections.iter())
-                .map(|(own, other)| {
-                    rank_of.get(&(*other, *own, scope(other, host(file.rank)))).copied()
-                })
-                .collect();
-            let passage = |(time, connection, received, bytes): &(u64, u32, bool, u32)| {
-                let peer = Rank((*peers.get(*connection as usize)?)?);
-                Some(Passage { time: *time, peer, received: *received, bytes: u64::from(*bytes) })
-            };
-            file.rows.iter().filter_map(passage).collect()
-        })
-        .collect();
+    let tcp = over_tcp(&read, hosts);
+    let ucx = through_ucx(&read);
+    let (passages, of_ucx) = merged(&read, tcp, ucx);
     let added = Added {
         passages: passages.iter().map(|passages| passages.len() as u64).sum(),
+        of_ucx,
         ranks: read.len(),
     };
     profile_file::add_tables(profile, TABLES, |file| write(file, &read, &passages))?;
     Ok(added)
+}
+
+/// What goes over TCP connections between ranks, of each file.
+fn over_tcp(files: &[File], hosts: &[String]) -> Vec<Vec<Passage>> {
+    let host = |rank: u32| hosts.get(rank as usize).map_or("", String::as_str);
+    let mut rank_of: FxHashMap<(End, End, &str), u32> = FxHashMap::default();
+    for file in files {
+        for (own, other) in file.connections.iter().filter(|(own, _)| !is_of_ucx(own)) {
+            rank_of.insert((*own, *other, scope(own, host(file.rank))), file.rank);
+        }
+    }
+    let of_file = |file: &File| {
+        let peer = |(own, other): &(End, End)| {
+            rank_of.get(&(*other, *own, scope(other, host(file.rank)))).copied()
+        };
+        file.passages(&file.connections.iter().map(peer).collect::<Vec<_>>())
+    };
+    files.iter().map(of_file).collect()
+}
+
+/// The messages that are handed to UCX for other ranks, of each file: only the sender knows of them.
+fn through_ucx(files: &[File]) -> Vec<Vec<Passage>> {
+    let mut rank_of: FxHashMap<[u8; 16], u32> = FxHashMap::default();
+    for file in files {
+        for (own, other) in file.connections.iter().filter(|(own, _)| is_of_ucx(own)) {
+            if other.0 == NOBODY {
+                rank_of.insert(own.0, file.rank);
+            }
+        }
+    }
+    let of_file = |file: &File| {
+        let peer = |(own, other): &(End, End)| {
+            let peer = rank_of.get(&other.0).filter(|_| is_of_ucx(own)).copied();
+            peer.filter(|peer| *peer != file.rank)
+        };
+        file.passages(&file.connections.iter().map(peer).collect::<Vec<_>>())
+    };
+    files.iter().map(of_file).collect()
+}
+
+/// UCX may send over TCP itself: of two ranks whose TCP connections carry at least half of what they hand to UCX,
+/// what the connections carry is taken, of others the messages. Returns the passages of each file, and how many of
+/// them are messages of UCX.
+fn merged(
+    files: &[File],
+    mut tcp: Vec<Vec<Passage>>,
+    ucx: Vec<Vec<Passage>>,
+) -> (Vec<Vec<Passage>>, usize) {
+    let mut place_of: FxHashMap<u32, usize> = FxHashMap::default();
+    for (place, file) in files.iter().enumerate() {
+        place_of.insert(file.rank, place);
+    }
+    // Bytes between two ranks, as their two ends tell them: over TCP both, of UCX one.
+    let between = |a: u32, b: u32| (a.min(b), a.max(b));
+    let mut bytes: FxHashMap<(u32, u32), [u64; 2]> = FxHashMap::default();
+    for (way, lists) in [&tcp, &ucx].into_iter().enumerate() {
+        for (file, passages) in files.iter().zip(lists) {
+            for passage in passages.iter().filter(|passage| way == 1 || !passage.received) {
+                let both = bytes.entry(between(file.rank, passage.peer.0)).or_default();
+                both[way] = both[way].saturating_add(passage.bytes);
+            }
+        }
+    }
+    let is_ucx =
+        |a: u32, b: u32| bytes.get(&between(a, b)).is_some_and(|[tcp, ucx]| *tcp < ucx.div_ceil(2));
+    for (file, passages) in files.iter().zip(&mut tcp) {
+        passages.retain(|passage| !is_ucx(file.rank, passage.peer.0));
+    }
+    let mut messages = 0;
+    for (place, passages) in ucx.into_iter().enumerate() {
+        let file = &files[place];
+        for passage in passages.into_iter().filter(|passage| is_ucx(file.rank, passage.peer.0)) {
+            tcp[place].push(passage);
+            messages += 1;
+            let Some(other) = place_of.get(&passage.peer.0).copied() else { continue };
+            // At the other end at the same time, by its own clock.
+            let later = i128::from(file.start_unix_ns) - i128::from(files[other].start_unix_ns);
+            let time = u64::try_from((i128::from(passage.time) + later).max(0));
+            tcp[other].push(Passage {
+                time: time.unwrap_or(u64::MAX),
+                peer: Rank(file.rank),
+                received: !passage.received,
+                bytes: passage.bytes,
+            });
+        }
+    }
+    for passages in &mut tcp {
+        passages.sort_by_key(|passage| passage.time);
+    }
+    (tcp, messages)
+}
+
+fn is_of_ucx((_, port): &End) -> bool {
+    *port == TRANSPORT_UCX
 }
 
 /// Within what an address is unique: a loopback address within its host.
@@ -140,6 +222,15 @@ fn scope<'a>((address, _): &End, host: &'a str) -> &'a str {
 }
 
 impl File {
+    /// The rows of connections to ranks; `peers`: of each connection.
+    fn passages(&self, peers: &[Option<u32>]) -> Vec<Passage> {
+        let passage = |(time, connection, received, bytes): &(u64, u32, bool, u32)| {
+            let peer = Rank((*peers.get(*connection as usize)?)?);
+            Some(Passage { time: *time, peer, received: *received, bytes: u64::from(*bytes) })
+        };
+        self.rows.iter().filter_map(passage).collect()
+    }
+
     fn read(path: &Path) -> Result<Self, InputError> {
         let wrong = |found: String| InputError::new(path.display(), found, EXPECTED_FILE);
         let mut bytes = Vec::new();
@@ -235,7 +326,7 @@ pub fn read(profile: &Path) -> Result<Vec<(Rank, Vec<Passage>)>, InputError> {
     };
     let mut read = Vec::new();
     for rank in streams().map_err(wrong)? {
-        let damaged = || InputError::new(&name, "damaged records of TCP connections", EXPECTED);
+        let damaged = || InputError::new(&name, "damaged records of what ranks sent", EXPECTED);
         let passages = passages(&file, rank, ranks).map_err(wrong)?;
         let passages = passages.filter(|_| rank < ranks).ok_or_else(damaged)?;
         read.push((Rank(rank), passages));
@@ -284,28 +375,96 @@ mod tests {
         (address, port)
     }
 
-    /// A file with one connection and rows of a time, a direction and bytes.
-    fn file(rank: u32, (own, other): (End, End), rows: &[(u64, bool, u32)]) -> Vec<u8> {
+    /// A connection's ends, and its rows of a time, a direction and bytes.
+    type Rows<'a> = ((End, End), &'a [(u64, bool, u32)]);
+
+    /// A file with connections.
+    fn file(rank: u32, start_unix_ns: u64, connections: &[Rows<'_>]) -> Vec<u8> {
         let mut bytes = TRANSPORT_MAGIC.to_vec();
-        for number in [1, 48, rank, 2] {
+        for number in [TRANSPORT_VERSION, 48, rank, 2] {
             bytes.extend(u32::to_le_bytes(number));
         }
-        for number in [7, 5_000, 0] {
+        for number in [7, start_unix_ns, 0] {
             bytes.extend(u64::to_le_bytes(number));
         }
-        bytes.extend(u64::to_le_bytes(1));
-        bytes.extend(u32::to_le_bytes(0));
-        bytes.extend(u32::to_le_bytes(TRANSPORT_CONNECTION));
-        bytes.extend(u32::to_le_bytes(own.1));
-        bytes.extend(u32::to_le_bytes(other.1));
-        bytes.extend([own.0, other.0].concat());
-        bytes.extend([0; 8]);
-        for (time, received, length) in rows {
-            bytes.extend(u64::to_le_bytes(*time));
-            bytes.extend(u32::to_le_bytes(if *received { TRANSPORT_RECEIVED } else { 0 }));
-            bytes.extend(u32::to_le_bytes(*length));
+        for (connection, ((own, other), rows)) in (0_u32..).zip(connections) {
+            bytes.extend(u64::to_le_bytes(1));
+            bytes.extend(u32::to_le_bytes(connection));
+            bytes.extend(u32::to_le_bytes(TRANSPORT_CONNECTION));
+            bytes.extend(u32::to_le_bytes(own.1));
+            bytes.extend(u32::to_le_bytes(other.1));
+            bytes.extend([own.0, other.0].concat());
+            bytes.extend([0; 8]);
+            for (time, received, length) in *rows {
+                let received = if *received { TRANSPORT_RECEIVED } else { 0 };
+                bytes.extend(u64::to_le_bytes(*time));
+                bytes.extend(u32::to_le_bytes(connection | received));
+                bytes.extend(u32::to_le_bytes(*length));
+            }
         }
         bytes
+    }
+
+    fn passage(time: u64, peer: u32, received: bool, bytes: u64) -> Passage {
+        Passage { time, peer: Rank(peer), received, bytes }
+    }
+
+    /// What two ranks on two hosts told, as passages of each.
+    fn of_two(files: [Vec<u8>; 2]) -> (Added, Vec<(Rank, Vec<Passage>)>) {
+        let folder = tempfile::tempdir().unwrap();
+        let profile = sample::write_profile(folder.path(), 2);
+        let paths = [0, 1].map(|rank| folder.path().join(format!("rank-{rank}.transport")));
+        for (path, file) in paths.iter().zip(files) {
+            fs::write(path, file).unwrap();
+        }
+        let added = add(&profile, &paths, &["x".to_owned(), "y".to_owned()]).unwrap();
+        (added, read(&profile).unwrap())
+    }
+
+    fn worker(number: u8) -> End {
+        let mut worker = [0; 16];
+        worker[3] = number;
+        (worker, TRANSPORT_UCX)
+    }
+
+    #[test]
+    fn messages_of_ucx_are_noted_at_both_ends() {
+        let nobody = (NOBODY, TRANSPORT_UCX);
+        let first = [
+            ((worker(1), nobody), &[][..]),
+            ((nobody, worker(2)), &[(10, false, 100), (20, true, 5)]),
+            // A process that is no rank, and itself.
+            ((nobody, worker(9)), &[(30, false, 7)]),
+            ((nobody, worker(1)), &[(30, false, 8)]),
+        ];
+        // Its clock started 4 ns later. A second worker is its too.
+        let second = [((worker(3), nobody), &[][..]), ((worker(2), nobody), &[])];
+        let files = [file(0, 5_000, &first), file(1, 5_004, &second)];
+        let (added, passages) = of_two(files);
+        assert_eq!(added, Added { passages: 4, of_ucx: 2, ranks: 2 });
+        let expected = [
+            (Rank(0), vec![passage(10, 1, false, 100), passage(20, 1, true, 5)]),
+            (Rank(1), vec![passage(6, 0, true, 100), passage(16, 0, false, 5)]),
+        ];
+        assert_eq!(passages, expected);
+    }
+
+    #[test]
+    fn where_ucx_sends_over_tcp_the_connections_count() {
+        let nobody = (NOBODY, TRANSPORT_UCX);
+        let (a, b) = (end(1, 4000), end(2, 5000));
+        for (carried, of_ucx) in [(49, 1), (50, 0)] {
+            let first = [
+                ((worker(1), nobody), &[][..]),
+                ((nobody, worker(2)), &[(10, false, 100)]),
+                ((a, b), &[(15, false, carried)]),
+            ];
+            let second = [((worker(2), nobody), &[][..]), ((b, a), &[(20, true, carried)])];
+            let (added, passages) = of_two([file(0, 0, &first), file(1, 0, &second)]);
+            assert_eq!(added, Added { passages: 2, of_ucx, ranks: 2 });
+            let sent = if of_ucx == 1 { (10, 100) } else { (15, u64::from(carried)) };
+            assert_eq!(passages[0].1, [passage(sent.0, 1, false, sent.1)]);
+        }
     }
 
     #[test]
@@ -315,13 +474,12 @@ mod tests {
         assert_eq!(read(&profile).unwrap(), []);
         let paths = [0, 1].map(|rank| folder.path().join(format!("rank-{rank}.transport")));
         let (a, b) = (end(1, 4000), end(2, 5000));
-        fs::write(&paths[0], file(0, (a, b), &[(10, false, 100), (20, true, 5)])).unwrap();
-        fs::write(&paths[1], file(1, (b, a), &[(15, true, 100)])).unwrap();
+        let first = [((a, b), &[(10, false, 100), (20, true, 5)][..])];
+        fs::write(&paths[0], file(0, 5_000, &first)).unwrap();
+        fs::write(&paths[1], file(1, 5_000, &[((b, a), &[(15, true, 100)])])).unwrap();
         let hosts = ["x".to_owned(), "y".to_owned()];
         let added = add(&profile, &paths, &hosts).unwrap();
-        assert_eq!(added, Added { passages: 3, ranks: 2 });
-        let passage =
-            |time, peer, received, bytes| Passage { time, peer: Rank(peer), received, bytes };
+        assert_eq!(added, Added { passages: 3, of_ucx: 0, ranks: 2 });
         let expected = [
             (Rank(0), vec![passage(10, 1, false, 100), passage(20, 1, true, 5)]),
             (Rank(1), vec![passage(15, 0, true, 100)]),
@@ -335,7 +493,8 @@ mod tests {
     fn a_damaged_file_is_an_error_or_harmless() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("rank-0.transport");
-        let whole = file(0, (end(1, 1), end(2, 2)), &[(10, false, 100), (20, true, 5)]);
+        let rows = [(10, false, 100), (20, true, 5)];
+        let whole = file(0, 5_000, &[((end(1, 1), end(2, 2)), &rows)]);
         for length in 0..whole.len() {
             fs::write(&path, &whole[..length]).unwrap();
             match File::read(&path) {

@@ -1,10 +1,11 @@
-//! `rankwright profile --timeline transport`: adds what went over TCP connections.
+//! `rankwright profile --timeline transport`: adds what ranks handed to the network.
 
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use rankwright::traffic::profile::Profile;
 use rankwright::traffic::read::transport;
+use rankwright::units::counted;
 
 use super::events::files_with_ending;
 use crate::output::{self, Verbosity};
@@ -22,23 +23,29 @@ pub(super) fn add(
     let ranks = recorded.ranks.len();
     if files.is_empty() {
         if wanted {
-            output::warn(verbosity, "partial: the TCP connections of all ranks are missing");
+            output::warn(verbosity, "partial: what ranks sent is missing (`--timeline transport`)");
         }
         return Ok(false);
     }
     let hosts: Vec<String> = recorded.ranks.iter().map(|rank| rank.host.clone()).collect();
     let added = transport::add(profile, &files, &hosts)
-        .with_context(|| format!("{} has no TCP connections", profile.display()))?;
-    let text = format!("{:<16}{} pieces over TCP connections", "transport", added.passages);
-    output::note(verbosity, text);
+        .with_context(|| format!("{} has nothing of what ranks sent", profile.display()))?;
+    let pieces = added.passages.saturating_sub(2 * added.of_ucx as u64);
+    let mut parts = Vec::new();
+    if pieces > 0 || added.of_ucx == 0 {
+        parts.push(format!("{pieces} pieces over TCP connections"));
+    }
+    if added.of_ucx > 0 {
+        parts.push(counted(added.of_ucx, "message") + " handed to UCX");
+    }
+    output::note(verbosity, format!("{:<16}{}", "transport", parts.join(", ")));
     if added.ranks < ranks {
         let missing = ranks - added.ranks;
-        let text =
-            format!("partial: the TCP connections of {missing} of {ranks} ranks are missing");
+        let text = format!("partial: what {missing} of {ranks} ranks sent is missing");
         output::warn(verbosity, text);
     } else if added.passages == 0 {
-        let text = "no bytes between ranks went over TCP connections: the MPI library uses other ways, \
-                    of which `--timeline device` tells when";
+        let text = "no bytes between ranks went over TCP connections or through UCX: the MPI library uses other \
+                    ways, of which `--timeline device` tells when";
         output::warn(verbosity, text);
     }
     Ok(added.ranks >= ranks)

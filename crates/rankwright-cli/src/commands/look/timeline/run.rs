@@ -36,7 +36,7 @@ pub(super) struct RunOptions {
     #[arg(long, value_name = "FILE")]
     placement: Option<PathBuf>,
     /// What tells when bytes are sent: mpi (calls, when messages are handed to the library), transport
-    /// (TCP connections, when bytes are handed to the kernel), or replay (the calls replayed under
+    /// (when bytes are handed to the kernel on TCP connections, or messages to UCX), or replay (the calls replayed under
     /// --placement, as a prediction) [default: transport if it was recorded, else mpi]
     #[arg(long, value_enum, value_name = "SOURCE", hide_possible_values = true)]
     times: Option<Times>,
@@ -145,7 +145,7 @@ impl RunOptions {
             Some(Times::Replay) => Ok(TimesFrom::Replay),
             Some(Times::Transport) if !has_transport => {
                 let text = format!(
-                    "{}: --times transport: nothing between ranks over TCP connections was recorded; \
+                    "{}: --times transport: nothing that ranks sent over TCP or UCX was recorded; \
                      record the run with `rankwright profile --timeline transport`, and with an MPI \
                      library that uses TCP",
                     self.profile
