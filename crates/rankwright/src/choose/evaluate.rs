@@ -100,6 +100,12 @@ impl Evaluation {
         }
     }
 
+    /// Whether others were replayed, but not this mapping: its times follow from its simulation.
+    #[must_use]
+    pub fn is_estimated(&self, mapping: usize) -> bool {
+        self.replayed && self.mappings[mapping].runs.iter().flatten().next().is_none()
+    }
+
     /// Compares two mappings, given by their indices, seed by seed.
     #[must_use]
     pub fn by_seeds(&self, first: usize, second: usize) -> SeedComparison {

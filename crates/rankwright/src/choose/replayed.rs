@@ -12,6 +12,7 @@ use crate::parallel;
 use crate::ranking::{Rule, Score, rank};
 use crate::sim::Progress;
 use crate::sim::replay::{ReplayError, ReplayOptions, Replayer};
+use crate::statistics::median;
 use crate::traffic::Workload;
 
 /// The most mappings that are replayed.
@@ -26,8 +27,8 @@ const COST: u64 = 25;
 /// The most events of a replay for each message that was expected: twice the servers that it passes.
 const EVENTS: u64 = 12;
 
-/// How much worse than any mapping that was replayed the others are taken to be, so that none of them
-/// wins or ties.
+/// How much worse than the best mapping that was replayed the others are at least taken to be, so that
+/// none of them wins or ties.
 const WORSE: f64 = 1.02;
 
 /// The files with the calls of all jobs in order; `None` unless all were recorded.
@@ -36,7 +37,7 @@ pub(super) fn recordings(workload: &Workload) -> Option<Vec<&Path>> {
 }
 
 /// Replays the mappings that may win by their evaluation, and `default`. The others keep their score,
-/// in proportion, but not less than those that were replayed.
+/// in proportion, but none is better than the best that was replayed.
 ///
 /// # Errors
 /// If a run cannot be replayed; the evaluation then stays as it is.
@@ -152,20 +153,26 @@ fn contenders(evaluation: &Evaluation, default: Option<usize>, count: usize) -> 
 /// Ranks all mappings anew, with the scores of those that were replayed.
 fn decide(evaluation: &mut Evaluation, replayed: &[(usize, Score)]) {
     let simulated = |at: usize| evaluation.mappings[at].score;
-    let largest = |time: fn(&Score) -> f64| {
+    let middle = |time: fn(&Score) -> f64| {
         let ratios = replayed.iter().map(|(at, score)| (time(score), time(&simulated(*at))));
-        let ratios = ratios.filter(|(_, simulated)| *simulated > 0.0);
-        ratios.map(|(replayed, simulated)| replayed / simulated).reduce(f64::max).unwrap_or(1.0)
+        let ratios: Vec<f64> = ratios
+            .filter(|(_, simulated)| *simulated > 0.0)
+            .map(|(replayed, simulated)| replayed / simulated)
+            .collect();
+        if ratios.is_empty() { 1.0 } else { median(&ratios) }
     };
-    let waiting = largest(|score| score.total_waiting().0);
-    let finish = largest(|score| score.last_arrival().0);
-    let worst =
-        replayed.iter().map(|(_, score)| *score).reduce(|worst, score| worst.at_least(&score));
-    let worst = worst.map(|worst| worst.stretched(WORSE, WORSE)).unwrap_or_default();
+    let waiting = middle(|score| score.total_waiting().0);
+    let finish = middle(|score| score.last_arrival().0);
+    let of_replayed: Vec<Score> = replayed.iter().map(|(_, score)| *score).collect();
+    let rule = Rule::Objective(evaluation.rule);
+    let floor = match of_replayed.is_empty() {
+        true => Score::default(),
+        false => of_replayed[rank(&of_replayed, &rule).best()].stretched(WORSE, WORSE),
+    };
     let mut scores: Vec<Score> = evaluation
         .mappings
         .iter()
-        .map(|mapping| mapping.score.stretched(waiting, finish).at_least(&worst))
+        .map(|mapping| mapping.score.stretched(waiting, finish).at_least(&floor))
         .collect();
     for (at, score) in replayed {
         scores[*at] = *score;
@@ -215,6 +222,8 @@ mod tests {
         assert_eq!(evaluation.best, 1);
         let [default, best, other] = [0, 1, 2].map(|at| evaluation.mappings[at].score);
         assert_eq!((default, best), (score(20.0), score(15.0)));
-        assert!(other.last_arrival().0 > 20.0 && other.total_waiting().0 > 20.0);
+        // Nor is it worse than it is known to be: the default says nothing of it.
+        assert!(other.last_arrival().0 > 15.0 && other.last_arrival().0 < 20.0);
+        assert!(!evaluation.is_estimated(1) && evaluation.is_estimated(2));
     }
 }

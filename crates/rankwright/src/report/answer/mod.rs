@@ -62,6 +62,9 @@ pub struct AnswerRow {
     pub role: Role,
     /// The strategy, with options.
     pub strategy: StrategyId,
+    /// Whether its times are estimates, because only better placements were replayed; absent if not.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub estimated: bool,
     /// The expected run time, seconds; absent if unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub run_time_s: Option<f64>,
@@ -210,6 +213,11 @@ impl Facts<'_> {
         AnswerRow {
             role,
             strategy: candidate.strategy.clone(),
+            estimated: self
+                .plan
+                .evaluation
+                .as_ref()
+                .is_some_and(|evaluation| evaluation.is_estimated(candidate.number)),
             run_time_s: run_time.map(|time| time.0),
             gain: gain.map(|gain| gain.share),
             gain_error: gain.map(|gain| gain.error),

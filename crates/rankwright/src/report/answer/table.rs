@@ -8,13 +8,15 @@ use crate::units::Bytes;
 type Column = (&'static str, fn(&AnswerRow) -> String);
 
 const RUN_TIME: [Column; 3] = [
-    ("run time", |row| time(row.run_time_s)),
-    ("gain", |row| row.gain.map_or_else(|| "-".to_owned(), percent)),
-    ("communication", |row| time(row.communication_s)),
+    ("run time", |row| about(row) + &time(row.run_time_s)),
+    ("gain", |row| row.gain.map_or_else(|| "-".to_owned(), |gain| about(row) + &percent(gain))),
+    ("communication", |row| about(row) + &time(row.communication_s)),
 ];
 
-const WAITING: [Column; 2] =
-    [("waiting", |row| time(row.total_waiting_s)), ("end", |row| time(row.workload_finish_s))];
+const WAITING: [Column; 2] = [
+    ("waiting", |row| about(row) + &time(row.total_waiting_s)),
+    ("end", |row| about(row) + &time(row.workload_finish_s)),
+];
 
 const TRAFFIC: [Column; 2] = [
     ("between nodes", |row| {
@@ -25,6 +27,11 @@ const TRAFFIC: [Column; 2] = [
         None => time(Some(row.busiest_nic_time_s)),
     }),
 ];
+
+/// Before the times of a placement that was not replayed.
+fn about(row: &AnswerRow) -> String {
+    if row.estimated { "~".to_owned() } else { String::new() }
+}
 
 const HOPS: Column = ("hops/byte", |row| format!("{:.2}", row.hops_per_byte));
 

@@ -132,6 +132,13 @@ impl Comparison {
                 columns.push(("model: waiting", Box::new(move |row| cell(row, predicted))));
             }
         }
+        if self.by == Basis::Replay {
+            let replayed = |row: &StrategyRow| match row.evaluated.map_or(0, |row| row.seeds) {
+                0 => "no, estimated".to_owned(),
+                _ => "yes".to_owned(),
+            };
+            columns.push(("replayed", Box::new(replayed)));
+        }
         let bytes = |row: &StrategyRow| format!("{:.1}", Bytes(row.inter_node_bytes));
         columns.push(("between nodes", Box::new(bytes)));
         columns.push((

@@ -174,6 +174,12 @@ impl StrategyRow {
         let Some(evaluation) = &plan.candidates[at].evaluation else { return };
         let runs: Vec<Score> = evaluation.runs.iter().copied().flatten().collect();
         let all = evaluation.runs.len();
+        if plan.evaluation.as_ref().is_some_and(|evaluation| evaluation.replayed) {
+            if runs.is_empty() {
+                self.note = Some("not replayed: estimated from its simulation".to_owned());
+            }
+            return;
+        }
         if runs.len() < all {
             let (seeds, loss) = (runs.len(), evaluation.loss);
             let note = match seeds {
