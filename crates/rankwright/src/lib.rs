@@ -17,12 +17,11 @@
 //! | simulate a placement message by message | [`sim::simulate`] |
 //! | write what a launcher needs | [`launch`] |
 //! | choose network devices for ranks that have their cores | [`rails::select`] |
-//! | check the files of a launcher | [`lint`] |
 //!
 //! # Modules
 //!
 //! The modules listed below are the documented interface; most of their pages begin with an example.
-//! Everything else that the crate exports, such as `report`, serves the command line, the tests and the
+//! Everything else that the crate exports, such as `lint`, `pairing` and `report`, serves the command line, the tests and the
 //! reproductions of papers. It is hidden here and may change in any version.
 //!
 //! Data flows one way: a module uses only modules above it. `ARCHITECTURE.md` has the table, and a test
@@ -79,6 +78,8 @@ pub mod sim;
 #[doc(hidden)]
 pub mod timeline;
 
+// For the command line and Python; may change in any version.
+#[doc(hidden)]
 pub mod pairing;
 
 pub mod rails;
@@ -89,8 +90,9 @@ pub mod choose;
 pub use choose::{Plan, Planner};
 
 pub mod launch;
-pub mod lint;
 // For the command line; may change in any version.
+#[doc(hidden)]
+pub mod lint;
 #[doc(hidden)]
 pub mod report;
 #[doc(hidden)]

@@ -61,9 +61,9 @@ pub use population::{
 };
 #[doc(hidden)]
 pub use ranked::{rank_by_bytes, rank_candidates};
-#[doc(hidden)]
 pub(crate) use run_time::NO_GAIN;
 pub use run_time::{Gain, NoSeconds, RunTimes, negligible_communication};
+#[doc(hidden)]
 pub use sharing::{SharingError, SharingMode, together_and_apart};
 #[doc(hidden)]
 pub use time_limit::end_of_search;

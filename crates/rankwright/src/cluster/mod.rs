@@ -64,23 +64,25 @@ pub use check::ClusterError;
 use check::MOST_SWITCH_LEVELS;
 pub use description::{ClusterDescription, Node, NodeGroup, SPEEDS, Switch};
 use hardware::{ARM, model_bandwidth};
-pub use hardware::{CacheRates, HardwareRates, NicRates, Origin, PciId, Rated};
 pub use levels::{LevelKind, Levels};
 pub(crate) use machine::bus_order;
 pub use machine::{Core, Gpu, GpuVendor, Machine, Pu};
 pub use memory::{MemoryAccess, NumaNode};
 pub use network_device::{Link, Nic, NicKind, Port};
 pub use open::{NodeCount, OpenError, open, open_with, parse};
-pub use rates::{Calibration, DeviceRates, MeasuredRate, MessageRates};
 pub use rates::{MEMORY_COPIES, REMOTE_MEMORY_FACTORS, Rates, ServiceCurve, ServiceCurveError};
 use rates::{SPREADS, WIRE};
 pub use without_mpi::WithoutMpi;
 
 // For the command line; may change in any version.
 #[doc(hidden)]
+pub use hardware::{CacheRates, HardwareRates, NicRates, Origin, PciId, Rated};
+#[doc(hidden)]
 pub use levels::Level;
 #[doc(hidden)]
 pub use open::{is_built_in, is_path};
+#[doc(hidden)]
+pub use rates::{Calibration, DeviceRates, MeasuredRate, MessageRates};
 #[doc(hidden)]
 pub use read::switch_tree::SwitchTree;
 

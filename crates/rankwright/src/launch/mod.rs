@@ -55,9 +55,6 @@ pub mod shell;
 use std::fmt;
 
 use by_default::{ByDefault, FLUX, HYDRA, OPENMPI4, OPENMPI5, SLURM};
-pub use programs::{
-    CoresError, Program, ProgramLine, ProgramLineError, ProgramSlotsError, RankCountError,
-};
 pub use request::{Binding, Request, Task};
 use request::{Part, text_file};
 use serde::Serialize;
@@ -65,6 +62,10 @@ use serde::Serialize;
 // For the command line; may change in any version.
 #[doc(hidden)]
 pub use by_default::DefaultRequest;
+#[doc(hidden)]
+pub use programs::{
+    CoresError, Program, ProgramLine, ProgramLineError, ProgramSlotsError, RankCountError,
+};
 #[doc(hidden)]
 pub use rankwright_shim_format::RANK_VARIABLES;
 #[doc(hidden)]
