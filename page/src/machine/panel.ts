@@ -68,6 +68,7 @@ class MachineFigure {
   private readonly where = el("span");
   private readonly tip = el("div", { class: "tip", hidden: true });
   private readonly surface: HTMLElement;
+  private root!: HTMLElement;
   private readonly help = freshId("help");
 
   constructor(
@@ -101,8 +102,18 @@ class MachineFigure {
     this.exchanged = this.ofAllRanks();
     const { rank } = this;
     this.rank = null;
-    if (rank !== null) this.choose(rank);
-    else this.redraw();
+    if (rank !== null) return this.choose(rank);
+    // What was said of a rank that is no longer chosen was about the placement before.
+    for (const part of [this.elsewhere, this.readout, this.partners]) part.replaceChildren();
+    this.redraw();
+  }
+
+  /** Shows another placement. Its title, caption, table and number of pages may be others. */
+  private change(placed: Placed) {
+    this.show(placed);
+    const before = this.root;
+    before.replaceWith(this.figure());
+    this.root.querySelector("select")!.focus({ preventScroll: true });
   }
 
   private redraw() {
@@ -115,7 +126,7 @@ class MachineFigure {
     for (const link of this.elsewhere.querySelectorAll("button")) {
       link.setAttribute("aria-current", String(Number(link.dataset.page) === page));
     }
-    if (pages.count === 1) return;
+    if (pages.count === 1) return this.all.replaceChildren();
     const shown = pages.range(page);
     const chosen = lit && pages.siteOf[lit.rank];
     const { shares, partners } = lit ? this.ofPartners(lit) : { shares: this.exchanged, partners: new Set<number>() };
@@ -302,14 +313,14 @@ class MachineFigure {
     const out = el("div", { class: "choices controls" });
     if (placements.length > 1) {
       const names = placements.map(({ view }) => (view.role === "best" ? `${view.name} (best)` : view.name));
-      out.append(choice("Placement:", names, placements.indexOf(this.placed!), (i) => this.show(placements[i])));
+      out.append(choice("Placement:", names, placements.indexOf(this.placed!), (i) => this.change(placements[i])));
     }
     if (jobs.length > 1) {
       const chosen = (i: number) => {
         this.job = i - 1;
         this.redraw();
       };
-      out.append(choice("Job:", ["all jobs", ...jobs.map(({ name }) => name)], 0, chosen));
+      out.append(choice("Job:", ["all jobs", ...jobs.map(({ name }) => name)], this.job + 1, chosen));
     }
     if (this.pages.count > 1) {
       const turn = (by: number) => () => this.turn(this.page + by);
@@ -328,7 +339,7 @@ class MachineFigure {
     const jobs = this.jobs.length > 1 ? " Each job has its own shade." : "";
     const light = placed && this.opened.pairs ? " Point at a rank: its partners light up, in the colours of the matrix, by the bytes of both directions; a click holds it." : "";
     const help = el("p", { class: "help controls", id: this.help }, "Keys: arrows go from rank to rank in the order of places, Page Up and Page Down by 16, Escape lets go.");
-    return figure({
+    this.root = figure({
       title: placed ? `Where the ranks run: ${placed.view.name}` : "The nodes",
       caption: `Boxes are nodes, inside them NUMA nodes with a square per core, numbered with the first rank on it; NICs and GPUs are at the NUMA nodes written behind them.${jobs}${light}${many}`,
       file: "machine",
@@ -337,6 +348,7 @@ class MachineFigure {
       csv: () => this.csv(),
       table: placed ? () => this.rankTable() : undefined,
     });
+    return this.root;
   }
 
   private csv(): string[] {

@@ -6,8 +6,10 @@ import { after, before, test } from "node:test";
 import { createRequire } from "node:module";
 import type { Locator, Page } from "playwright-core";
 import type { Report } from "../../src/data.ts";
+import { pack } from "../../samples/pack.ts";
+import { machine, placement } from "../../samples/parts.ts";
 import { counters, halo16, halo4096, hostile, HOSTILE, oneNode, pair, SAMPLES, withoutTiming } from "../../samples/reports.ts";
-import { open as openReport } from "../../src/read/open.ts";
+import { open as openReport, UNBOUND } from "../../src/read/open.ts";
 import { count } from "../../src/words/format.ts";
 import { Browser, drawn, gesture, lacking, type Opening } from "./browser.ts";
 
@@ -211,6 +213,39 @@ test("one node with thousands of cores is shown by its NUMA nodes", { skip }, as
   await machine.getByRole("button", { name: "Next nodes" }).click();
   assert.match((await machine.textContent())!, /parts 5 to 8 of 16/);
   assert.match((await machine.locator(".machine svg").textContent())!, /n0 \(a part\)/);
+  assert.deepEqual(complaints, []);
+  await page.close();
+});
+
+test("title, pages and table follow the placement that is shown", { skip }, async () => {
+  // As many cores as a page has: a rank that is bound to none needs a second one.
+  const shape = { nodes: 2, numas: 1, cores: 512, nics: 1 };
+  const place = Array.from({ length: 16 }, (_, rank) => 64 * rank);
+  const bound = placement("best", "bound", shape, place, []);
+  const loose = { ...placement("default", "loose", shape, place, []), core: pack(place.map((at, rank) => (rank === 3 ? UNBOUND : at % 512))) };
+  const { page, complaints } = await browser.open({ ...halo16(), machine: machine(shape), placements: [loose, bound], devices: undefined });
+  const part = page.locator("#machine");
+  const chosen = part.getByLabel("Placement:");
+  const next = part.getByRole("button", { name: "Next nodes" });
+  const state = async () => [await part.locator("figcaption strong").textContent(), await next.count(), await part.locator("[data-site]").count()];
+  assert.deepEqual(await state(), ["Where the ranks run: bound", 0, 0]);
+  await part.getByLabel("Job:").selectOption("2");
+  await part.locator("[data-rank='5']").first().hover();
+  await page.mouse.move(0, 0);
+  await chosen.selectOption("0");
+  await drawn(page);
+  assert.deepEqual(await state(), ["Where the ranks run: loose", 1, 2]);
+  assert.match((await part.locator("figcaption").textContent())!, /The small squares are all nodes/);
+  assert.equal(await part.locator(".readout").textContent(), "");
+  assert.equal(await part.getByLabel("Job:").inputValue(), "2");
+  assert.ok(await chosen.evaluate((self) => self === document.activeElement), "the keyboard stays where it was");
+  await part.locator("summary").click();
+  assert.match((await part.locator("details").textContent())!, /n0, bound to no core/);
+  await next.click();
+  assert.match((await part.textContent())!, /node 2 of 2/);
+  await chosen.selectOption("1");
+  await drawn(page);
+  assert.deepEqual(await state(), ["Where the ranks run: bound", 0, 0]);
   assert.deepEqual(complaints, []);
   await page.close();
 });
