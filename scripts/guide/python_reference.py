@@ -16,6 +16,13 @@ def reference(package):
                 origin[alias.asname or alias.name] = (node.module, alias.name)
         elif isinstance(node, ast.Assign) and node.targets[0].id == "__all__":
             public = ast.literal_eval(node.value)
+    classes = {
+        node.name: node
+        for source in sorted(package.glob("*.py"))
+        for node in ast.parse(source.read_text(encoding="utf-8")).body
+        if isinstance(node, ast.ClassDef)
+    }
+    private = {name: node for name, node in classes.items() if name not in public}
     parts = ["# The Python package\n", prose(ast.get_docstring(entry)), ""]
     for kind in (ast.FunctionDef, ast.ClassDef):
         parts.append("## Functions\n" if kind is ast.FunctionDef else "## Classes\n")
@@ -28,14 +35,24 @@ def reference(package):
                 (n for n in ast.parse(source.read_text(encoding="utf-8")).body if getattr(n, "name", "") == original), None
             )
             if isinstance(found, kind):
-                parts.append(function(found, name, "###") if kind is ast.FunctionDef else class_(found, name))
+                parts.append(function(found, name, "###") if kind is ast.FunctionDef else class_(found, name, private))
     return re.sub(r"\n{3,}", "\n\n", "\n".join(parts))
 
 
-def class_(node, name):
+def methods(node, private):
+    """The functions of a class, then those that it has from bases that have no chapter of their own."""
+    found = {n.name: n for n in node.body if isinstance(n, ast.FunctionDef)}
+    for base in node.bases:
+        if ast.unparse(base) in private:
+            for member in methods(private[ast.unparse(base)], private):
+                found.setdefault(member.name, member)
+    return list(found.values())
+
+
+def class_(node, name, private):
     bases = [ast.unparse(base) for base in node.bases]
     parts = [f"### {name}\n"]
-    members = [n for n in node.body if isinstance(n, ast.FunctionDef)]
+    members = methods(node, private)
     start = next((n for n in members if n.name == "__init__"), None)
     if start is not None:
         parts.append(signature(start, name))

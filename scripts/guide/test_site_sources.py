@@ -80,7 +80,12 @@ class Python(unittest.TestCase):
                 encoding="utf-8",
             )
             (package / "_a.py").write_text(
-                "class Thing(Exception):\n"
+                "class Base:\n"
+                "    def both(self, y=2):\n"
+                '        """Of all things."""\n'
+                "    def size(self):\n"
+                '        """Of the base."""\n'
+                "class Thing(Base, Exception):\n"
                 '    """A thing of :func:`make`."""\n'
                 "    def __init__(self, x: int) -> None: ...\n"
                 "    @property\n    def size(self) -> int:\n"
@@ -100,7 +105,9 @@ class Python(unittest.TestCase):
         self.assertIn("### Thing\n\n```python\nThing(x: int)\n```", text)
         self.assertIn("A thing of `make`.", text)
         self.assertIn("#### Thing.size\n\nProperty: `int`.\n\nIts `size`.", text)
-        for absent in ("hidden", "bare", "### v"):
+        # A base without a chapter of its own.
+        self.assertIn("#### Thing.both\n\n```python\nThing.both(y=2)\n```\n\nOf all things.", text)
+        for absent in ("hidden", "bare", "### v", "Of the base", "### Base"):
             self.assertNotIn(absent, text)
 
 
