@@ -274,3 +274,28 @@ fn a_gain_within_its_interval_is_no_difference() {
     assert_eq!(answer(f64::INFINITY, &sum), (None, Answer::Share));
     assert_eq!(answer(9.0, &by(Objective::Worst)), (None, Answer::Share));
 }
+
+#[test]
+fn the_gain_of_no_pair_is_exact() {
+    let apart = JobSet::new(facts()[..2].to_vec(), Slowdowns::new(2, vec![120.0; 4]));
+    let pairing = pair(&apart, &by(Objective::Sum));
+    assert!(pairing.groups.is_empty());
+    let width = predicted(1.0).gain_half_width(&pairing, Objective::Sum, 1).unwrap();
+    assert!(width == 0.0 && width.is_sign_positive(), "{width}");
+}
+
+#[test]
+fn copies_do_not_narrow_the_interval_of_the_gain() {
+    // Best are pairs of different jobs; then those of a job with its copy.
+    for means in [[100.0, 97.0, 97.0, 100.0], [97.0, 100.0, 100.0, 97.0]] {
+        let mut prediction = predicted(1.0);
+        prediction.beside.iter_mut().zip(means).for_each(|(cell, mean)| cell.mean = mean);
+        let names = ["a".to_owned(), "b".to_owned()];
+        for copies in [2, 4, 16] {
+            let jobs = JobSet::new(prediction.facts(&names), prediction.slowdowns());
+            let pairing = pair(&jobs.copies(copies), &by(Objective::Sum));
+            let width = prediction.gain_half_width(&pairing, Objective::Sum, copies);
+            assert_near(width.unwrap(), 0.01 / 2.0_f64.sqrt(), 1e-12);
+        }
+    }
+}

@@ -84,6 +84,16 @@ fn rules_and_pressures_come_from_a_file() {
             .starts_with("No difference: the best is a with b: run times on average 0.1 % shorter"),
         "{found}"
     );
+    // A change that is printed as 0.0 has no direction.
+    let same = |name: &str| format!("[[job]]\nname = \"{name}\"\nhalf = 100.001\npressure = 0.0\n");
+    let same = file("same.toml", &[same("a"), same("b")].concat());
+    let found = output(&["--jobs", &same]);
+    assert!(found.contains("a with b: run times on average as long as alone\n"), "{found}");
+    let none =
+        "jobs would neither gain nor lose on average, and neither gain nor lose in the worst";
+    assert!(found.contains(none), "{found}");
+    let found = output(&["--jobs", &same, "--objective", "weighted-speedup"]);
+    assert!(found.contains("a with b: as much work in the same time\n"), "{found}");
 }
 
 #[test]
@@ -194,6 +204,22 @@ fn memory_counts_where_jobs_share_one() {
     assert!((own.1 - alone.1).abs() < 1e-6, "{own:?} {alone:?}");
 }
 
+#[test]
+fn a_given_rate_above_the_bandwidth_is_noted() {
+    let folder = tempfile::tempdir().unwrap();
+    let cluster = cluster(folder.path());
+    let (a, b) = (exchange("1"), exchange("1"));
+    let traffic = "--memory-traffic=all-to-all-16=100GB/s";
+    let said = rankwright(&["pair", &a, &b, "--on", &cluster, "--offsets", "1", traffic]).output();
+    let said = String::from_utf8(said.unwrap().stdout).unwrap();
+    let note = "all-to-all-16 alone wants 200.0 GB/s of n0's NUMA node L#0 by the rate given, ";
+    assert!(said.contains(note), "{said}");
+    // On memories of their own.
+    let nothing = "all-to-all-16 beside all-to-all-16-2: nothing is lost: alone all-to-all-16 already wants \
+                   more than there is: memory bandwidth of n0's NUMA node L#0: 200.0 GB/s wanted, ";
+    assert!(said.contains(nothing), "{said}");
+}
+
 /// What is known of memories, and what decides, from files of tools.
 #[test]
 fn memory_traffic_comes_from_recordings() {
@@ -289,6 +315,15 @@ fn place_keeps_jobs_together_or_apart() {
     let half = place(&["--share", "exclusive-half"]);
     assert_eq!(half.status.code(), Some(4), "{}", String::from_utf8_lossy(&half.stderr));
     assert!(String::from_utf8_lossy(&half.stderr).contains("the nodes are too few"));
+    // Only the nodes to use need a socket for each job.
+    let with_one = "[[node]]\nnames = \"s0\"\ntopology = \"pack:1 numa:1 core:4 pu:1\"\n";
+    let text = fs::read_to_string(&cluster).unwrap() + with_one;
+    fs::write(&cluster, text).unwrap();
+    let refused = place(&["--share", "shared:apart"]);
+    assert_eq!(refused.status.code(), Some(4));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("s0 of cluster `four` has 1 socket"));
+    let named = ["--share", "shared:apart", "--nodes", "n[0-7]"];
+    assert_eq!(placed(&named), ["8 from n0", "8 from n0"]);
     // Both are candidates where nothing is said.
     let done = place(&["--format", "json"]);
     let found: Value = serde_json::from_slice(&done.stdout).unwrap();

@@ -44,12 +44,19 @@ const NONE: f64 = 0.005;
 
 fn line(cluster: &Cluster, recorded: &Recorded, measured: usize, other: usize) -> Option<String> {
     let losses = recorded.prediction.losses(other, measured)?;
-    let there = described(cluster, losses.load.as_ref()?);
-    let alone = recorded.prediction.alone[measured].half.0;
+    let load = losses.load.as_ref()?;
+    let there = described(cluster, load);
+    let solo = &recorded.prediction.alone[measured];
+    let alone = solo.half.0;
+    let as_loaded_alone = solo.memory.is_some_and(|whole| whole.stretch() >= load.stretch());
     let percent = |seconds: f64| format!("{:+.1} %", 100.0 * seconds / alone);
     let (memory, network) = (percent(losses.memory.0), percent(losses.network.0));
     let who = format!("{} beside {}", recorded.names[measured], recorded.names[other]);
-    Some(if losses.memory.0 < NONE * alone && losses.network.0 < NONE * alone {
+    let is_small = losses.memory.0 < NONE * alone && losses.network.0 < NONE * alone;
+    Some(if is_small && load.stretch() > 1.0 && as_loaded_alone {
+        let name = &recorded.names[measured];
+        format!("{who}: nothing is lost: alone {name} already wants more than there is: {there}")
+    } else if is_small {
         format!("{who}: neither memory nor network matters: {there}")
     } else if losses.memory.0 > losses.network.0 {
         format!("{who}: memory decides ({memory}; network {network}): {there}")

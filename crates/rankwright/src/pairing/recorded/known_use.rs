@@ -31,25 +31,28 @@ pub enum TrafficSource {
 }
 
 impl TrafficSource {
-    /// Reads a rate like `2GB/s`, or a file like `likwid.csv` or `likwid.csv:ranks=16`. `exists`: whether a
-    /// file has this name; it is then read as a file even if it looks like a rate with a wrong unit.
+    /// Reads a rate like `2GB/s`, or a file like `likwid.csv` or `likwid.csv:ranks=16`. `exists`: whether there is
+    /// a file; a name of one is read as that even if it looks like a rate with a wrong unit.
     ///
     /// # Errors
     /// What is expected.
-    pub fn parse(text: &str, exists: bool) -> Result<Self, String> {
+    pub fn parse(text: &str, exists: impl Fn(&Path) -> bool) -> Result<Self, String> {
         let rate = text.parse::<BytesPerSecond>();
         if let Ok(rate) = rate {
             return Ok(Self::Rate(rate));
         }
+        let (file, ranks) = match text.rsplit_once(":ranks=") {
+            Some((file, ranks)) => (file, Some(ranks)),
+            None => (text, None),
+        };
+        let file = PathBuf::from(file);
         // A number is a rate without or with a wrong unit; the message of rates says what is expected.
-        if text.starts_with(|c: char| c.is_ascii_digit() || c == '-') && !exists {
+        if text.starts_with(|c: char| c.is_ascii_digit() || c == '-') && !exists(&file) {
             rate.map_err(|error| error.to_string())?;
         }
-        let Some((file, ranks)) = text.rsplit_once(":ranks=") else {
-            return Ok(Self::File(PathBuf::from(text), None));
-        };
-        let ranks = ranks.parse().map_err(|_| "expected a number from 1".to_owned())?;
-        Ok(Self::File(PathBuf::from(file), Some(ranks)))
+        let ranks =
+            ranks.map(|ranks| ranks.parse().map_err(|_| "expected a number from 1".to_owned()));
+        Ok(Self::File(file, ranks.transpose()?))
     }
 }
 
@@ -308,20 +311,50 @@ pub(super) fn limited(
     notes
 }
 
+/// A note on each job that alone wants more than a memory has, by the rate that was given: that can be, but
+/// the rate or the description may also be wrong. `prediction` is by these uses.
+pub(super) fn above_bandwidth(
+    known: &KnownUse,
+    cluster: &Cluster,
+    names: &[String],
+    prediction: &Prediction,
+) -> Vec<String> {
+    let note = |row: &MemoryRow| {
+        let job = names.iter().position(|name| *name == row.job)?;
+        let load = prediction.alone[job].memory.filter(|load| load.wanted.0 > load.has.0)?;
+        let node = &cluster.node(load.node).name;
+        let there = cluster.memory_bandwidth(load.node, load.numa);
+        Some(format!(
+            "{} alone wants {:.1} of {node}'s NUMA node L#{} by the rate given, {there} there: its ranks wait \
+             for it alone too; if they do not, the rate is too high, or the bandwidth too low in the \
+             description of {}: measure it (calibrate)",
+            row.job, load.wanted, load.numa, cluster.name
+        ))
+    };
+    known.rows.iter().filter(|row| row.recording.is_none()).filter_map(note).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn traffic_is_a_rate_or_a_file() {
-        let rate = TrafficSource::parse("2GB/s", false);
+        let none = |_: &Path| false;
+        let rate = TrafficSource::parse("2GB/s", none);
         assert_eq!(rate, Ok(TrafficSource::Rate(BytesPerSecond(2e9))));
         let file = |name: &str, ranks| Ok(TrafficSource::File(name.into(), NonZeroU32::new(ranks)));
-        assert_eq!(TrafficSource::parse("likwid.csv", false), file("likwid.csv", 0));
-        assert_eq!(TrafficSource::parse("a:ranks=16", false), file("a", 16));
-        assert_eq!(TrafficSource::parse("2.csv", true), file("2.csv", 0));
-        for (wrong, expected) in [("2GB", "expected a rate"), ("a:ranks=0", "a number from 1")] {
-            let said = TrafficSource::parse(wrong, false).unwrap_err();
+        assert_eq!(TrafficSource::parse("likwid.csv", none), file("likwid.csv", 0));
+        assert_eq!(TrafficSource::parse("a:ranks=16", none), file("a", 16));
+        let exists = |file: &Path| file == Path::new("2.csv");
+        assert_eq!(TrafficSource::parse("2.csv", exists), file("2.csv", 0));
+        assert_eq!(TrafficSource::parse("2.csv:ranks=16", exists), file("2.csv", 16));
+        for (wrong, expected) in [
+            ("2GB", "expected a rate"),
+            ("3.csv:ranks=16", "expected a rate"),
+            ("a:ranks=0", "a number from 1"),
+        ] {
+            let said = TrafficSource::parse(wrong, exists).unwrap_err();
             assert!(said.contains(expected), "{wrong}: {said}");
         }
     }
@@ -336,7 +369,7 @@ mod tests {
             let given: Vec<GivenTraffic> = (given.iter())
                 .map(|(job, text)| GivenTraffic {
                     job: (*job).to_owned(),
-                    from: TrafficSource::parse(text, false).unwrap(),
+                    from: TrafficSource::parse(text, |_| false).unwrap(),
                 })
                 .collect();
             KnownUse::new(&given, &names, &jobs, &mut open).map_err(|error| error.to_string())

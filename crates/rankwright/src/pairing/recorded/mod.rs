@@ -4,14 +4,13 @@
 mod deciding;
 mod known_use;
 
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 pub use deciding::deciding_resources;
 pub use known_use::{GivenTraffic, KnownUse, MemoryRow, MemoryUseError, TrafficSource};
 
-use super::{
-    Answer, Group, Member, Objective, Pairing, PredictError, PredictOptions, Prediction, predict,
-};
+use super::{Answer, Objective, Pairing, PredictError, PredictOptions, Prediction, predict};
 use crate::cluster::Cluster;
 use crate::placement::JobShape;
 use crate::sim::Progress;
@@ -66,6 +65,7 @@ impl Recorded {
             with_memory = by_uses(&known)?;
         }
         notes.extend(limited);
+        notes.extend(known_use::above_bandwidth(&known, cluster, &names, &with_memory));
         Ok(Self { names, prediction: with_memory, memory: known.rows, by_clocks, notes })
     }
 }
@@ -97,9 +97,10 @@ fn not_replayed(prediction: &Prediction, names: &[String]) -> Option<String> {
 }
 
 impl Prediction {
-    /// Half the width of the 95 % interval of the gain of a pairing, as a share: offsets of different pairs are
-    /// independent. `copies` of each job were paired. `None` where it is not known: of other objectives than the
-    /// sum, of more than two jobs on a node, of pairs that were not replayed.
+    /// Half the width of the 95 % interval of the gain of a pairing, as a share. Offsets of different pairs of jobs
+    /// are independent; copies of a pair have one prediction, so their errors are the same. `copies` of each job
+    /// were paired. `None` where it is not known: of other objectives than the sum, of more than two jobs on a
+    /// node, of pairs that were not replayed.
     #[must_use]
     pub fn gain_half_width(
         &self,
@@ -107,14 +108,19 @@ impl Prediction {
         objective: Objective,
         copies: usize,
     ) -> Option<f64> {
-        let squares = |group: &Group| -> f64 {
-            let [a, b] = &group.members[..] else { return f64::INFINITY };
-            let width = |x: &Member, y: &Member| {
-                self.beside(y.job / copies, x.job / copies).half_width.powi(2)
-            };
-            width(a, b) + width(b, a)
-        };
-        let sum: f64 = pairing.groups.iter().map(squares).sum();
+        // By background and measured job: how often the prediction is in the sum.
+        let mut counts: BTreeMap<(usize, usize), usize> = BTreeMap::new();
+        for group in &pairing.groups {
+            let [a, b] = &group.members[..] else { return None };
+            let (a, b) = (a.job / copies, b.job / copies);
+            *counts.entry((b, a)).or_default() += 1;
+            *counts.entry((a, b)).or_default() += 1;
+        }
+        let squares = counts.into_iter().map(|((background, measured), count)| {
+            (self.beside(background, measured).half_width * count as f64).powi(2)
+        });
+        // The sum of nothing would be -0.
+        let sum = squares.fold(0.0, |sum, square| sum + square);
         let width = sum.sqrt() / (100.0 * self.alone.len() as f64 * copies as f64);
         (objective == Objective::Sum && width.is_finite()).then_some(width)
     }

@@ -160,7 +160,7 @@ fn parse_traffic(text: &str) -> Result<GivenTraffic, String> {
     if job.is_empty() || from.is_empty() {
         return Err(expected.to_owned());
     }
-    let from = TrafficSource::parse(from, Path::new(from).exists())?;
+    let from = TrafficSource::parse(from, Path::exists)?;
     Ok(GivenTraffic { job: job.to_owned(), from })
 }
 

@@ -317,24 +317,36 @@ fn sentence(
 /// A gain in words.
 fn gain(objective: Objective, gain: f64) -> String {
     let percent = 100.0 * gain;
-    let than_alone = |what: &str, (better, worse): (&str, &str)| match percent >= 0.0 {
-        true => format!("{what} {percent:.1} % {better} than alone"),
-        false => format!("{what} {:.1} % {worse} than alone", -percent),
+    let than_alone = |what: &str, (better, worse, same): (&str, &str, &str)| match percent {
+        _ if rounds_to_zero(percent) => format!("{what} {same} alone"),
+        0.0.. => format!("{what} {percent:.1} % {better} than alone"),
+        _ => format!("{what} {:.1} % {worse} than alone", -percent),
     };
-    let length = ("shorter", "longer");
+    let length = ("shorter", "longer", "as long as");
     match objective {
         Objective::Sum => than_alone("run times on average", length),
         Objective::Runtime => than_alone("sum of all run times", length),
         Objective::Worst => than_alone("run time of the slower job of each pair", length),
-        Objective::Makespan => than_alone("the last job ends", ("earlier", "later")),
+        Objective::Makespan => {
+            than_alone("the last job ends", ("earlier", "later", "when it does"))
+        }
+        Objective::WeightedSpeedup if rounds_to_zero(percent) => {
+            "as much work in the same time".to_owned()
+        }
         Objective::WeightedSpeedup => format!("{percent:+.1} % work in the same time"),
     }
+}
+
+/// Whether a percentage is printed as 0.0: its sign is then one of rounding.
+fn rounds_to_zero(percent: f64) -> bool {
+    percent.abs() < 0.05
 }
 
 /// What other ways to share would gain.
 fn comparison(options: &PairOptions, pairing: &Pairing) -> String {
     let change = |value: f64| match 100.0 * options.objective.gain(value, pairing.baseline) {
-        percent if percent >= 0.0 => format!("gain {percent:.1} %"),
+        percent if rounds_to_zero(percent) => "neither gain nor lose".to_owned(),
+        percent if percent > 0.0 => format!("gain {percent:.1} %"),
         percent => format!("lose {:.1} %", -percent),
     };
     let mean = format!("In random pairs jobs would {} on average", change(pairing.random_mean));
