@@ -138,6 +138,33 @@ fn a_replay_has_a_time_line() {
     insta::assert_snapshot!("timeline_replay_without_placement", transcript(&arguments, &output));
 }
 
+/// Counters stay only where ranks are on the hosts of the run.
+#[test]
+fn counters_are_not_shown_beside_another_placement() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("placement.json").display().to_string();
+    let counted = |hosts: &str| {
+        let arguments = ["map", RUN, CLUSTER[0], CLUSTER[1], "--strategy", "cyclic"];
+        let arguments = [&arguments[..], &["--nodes", hosts, "-o", &path]].concat();
+        let output = rankwright(&arguments).output().expect("the program starts");
+        assert!(output.status.success(), "{}", transcript(&arguments, &output));
+        let times = ["--placement", &path, "--times", "mpi"];
+        let report: Value =
+            serde_json::from_str(&show(&[&times[..], &["--format", "json"]].concat()))
+                .expect("JSON");
+        let rows = report["counted"].as_array().expect("a list").len();
+        let trace = folder.path().join("run.json").display().to_string();
+        let arguments = [&["timeline", "export", RUN, "-o", &trace], &CLUSTER[..], &times].concat();
+        let output = rankwright(&arguments).output().expect("the program starts");
+        assert!(output.status.success(), "{}", transcript(&arguments, &output));
+        let said = String::from_utf8_lossy(&output.stderr).contains("left out: what network");
+        let trace = std::fs::read_to_string(trace).unwrap();
+        (rows, trace.contains("counted"), said)
+    };
+    assert_eq!(counted("node[0-3]"), (4, true, false));
+    assert_eq!(counted("node[2-3]"), (0, false, true));
+}
+
 #[test]
 fn the_profile_of_the_test_is_small() {
     let size = std::fs::metadata(repository().join(RUN)).unwrap().len();

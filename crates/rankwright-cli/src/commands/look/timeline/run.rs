@@ -115,10 +115,19 @@ impl RunOptions {
             Some(_) => self.place(&profile, verbosity)?,
             None => (Place::default(), BandwidthFrom::Counted),
         };
+        // What devices counted belongs to the run as it was.
+        let elsewhere = placed.as_ref().is_some_and(|(cluster, placement)| {
+            times_from == TimesFrom::Replay || !is_as_recorded(&profile, cluster, placement)
+        });
+        if elsewhere && !series.is_empty() {
+            series.clear();
+            output::note(
+                verbosity,
+                "left out: what network devices counted, which is of the run as recorded",
+            );
+        }
         let replay = match (times_from, placed) {
             (TimesFrom::Replay, Some((cluster, placement))) => {
-                // What devices counted belongs to the run as it was.
-                series.clear();
                 let replayer = Replayer::open(&[&self.profile])?;
                 Some(Replay { replayer, cluster, placement })
             }
@@ -241,6 +250,12 @@ fn cut_after_program(series: &mut [NodeSeries], profile: &Profile) {
             node.samples.retain(|sample| sample.time as f64 * 1e-9 <= last);
         }
     }
+}
+
+/// Whether each rank is placed on the host where it ran.
+fn is_as_recorded(profile: &Profile, cluster: &Cluster, placement: &Placement) -> bool {
+    let ranks = placement.jobs().iter().flat_map(|job| &job.ranks);
+    ranks.zip(&profile.ranks).all(|(at, ran)| cluster.find_node(&ran.host) == Some(at.node))
 }
 
 /// Without a cluster: the hosts of the run, with the rate of an unknown device.
