@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -95,10 +96,11 @@ def flows_of(
 ) -> tuple[int, tuple[Array, Array], tuple[Array, Array, Array]]:
     """The number of ranks, sources and destinations, and messages, bytes and largest message of each pair."""
     ranks, source, destination, size = _entries(traffic, "the traffic")
-    if messages is None:
+    counted = _messages_of_graph(traffic) if messages is None else _entries(messages, "messages")
+    if counted is None:
         count = np.ones_like(size)
     else:
-        others, row, column, of_pair = _entries(messages, "messages")
+        others, row, column, of_pair = counted
         if others != ranks:
             raise InputError(
                 f"messages: found a matrix of {others} x {others}, expected {ranks} x {ranks} as of the bytes"
@@ -117,7 +119,7 @@ def flows_of(
                 f"messages[{source[at]}, {destination[at]}]: found 0, expected at least 1 for "
                 f"{size[at]} bytes"
             )
-    kept = (size > 0) if messages is None else (count > 0)
+    kept = (size > 0) if counted is None else (count > 0)
     source, destination, size, count = (part[kept] for part in (source, destination, size, count))
     largest = -(-size // np.maximum(count, 1))
     return ranks, (source, destination), (count, size, largest)
@@ -126,7 +128,7 @@ def flows_of(
 def _entries(traffic: Any, name: str) -> tuple[int, Array, Array, Array]:
     """The number of ranks, and row, column and checked value of each entry."""
     if _is_graph(traffic):
-        return _of_graph(traffic)
+        return _of_graph(traffic, "weight", "bytes", lambda data: 1)
     if hasattr(traffic, "tocoo"):
         coordinates = traffic.tocoo()
         _check_shape(coordinates.shape, name)
@@ -179,8 +181,17 @@ def _whole(values: Array, row: Array, column: Array, name: str) -> Array:
     return values.astype(np.int64)
 
 
-def _of_graph(graph: Any) -> tuple[int, Array, Array, Array]:
-    """The edges of a networkx graph: ``weight`` is bytes, of an undirected edge each way."""
+def _messages_of_graph(traffic: Any) -> tuple[int, Array, Array, Array] | None:
+    """The ``messages`` of the edges of a networkx graph, if any edge has them: of another, one if it has bytes."""
+    if not _is_graph(traffic) or all("messages" not in data for *_, data in traffic.edges(data=True)):
+        return None
+    return _of_graph(traffic, "messages", "a number", lambda data: int(data.get("weight", 1) > 0))
+
+
+def _of_graph(
+    graph: Any, name: str, expected: str, default: Callable[[dict[str, Any]], int]
+) -> tuple[int, Array, Array, Array]:
+    """An amount of the edges of a networkx graph, of an undirected edge each way."""
     nodes = list(graph.nodes)
     if not nodes:
         raise InputError("the graph: found no nodes, expected a node per rank")
@@ -188,14 +199,14 @@ def _of_graph(graph: Any) -> tuple[int, Array, Array, Array]:
     rank_of = {node: node if numbered else number for number, node in enumerate(nodes)}
     rows: dict[tuple[int, int], float] = {}
     for start, end, data in graph.edges(data=True):
-        weight = data.get("weight", 1)
-        if isinstance(weight, bool) or not isinstance(weight, (int, float, np.integer, np.floating)):
-            raise InputError(f"edge {start!r} - {end!r}: found weight {weight!r}, expected bytes")
+        amount = data.get(name, default(data))
+        if isinstance(amount, bool) or not isinstance(amount, (int, float, np.integer, np.floating)):
+            raise InputError(f"edge {start!r} - {end!r}: found {name} {amount!r}, expected {expected}")
         ways = {(rank_of[start], rank_of[end])}
         if not graph.is_directed():
             ways.add((rank_of[end], rank_of[start]))
         for way in ways:
-            rows[way] = rows.get(way, 0) + weight
+            rows[way] = rows.get(way, 0) + amount
     places = np.array(list(rows), dtype=np.int64).reshape(-1, 2)
     values = np.array(list(rows.values()) or [0])[: len(rows)]
-    return len(nodes), places[:, 0], places[:, 1], _whole(values, places[:, 0], places[:, 1], "edge")
+    return len(nodes), places[:, 0], places[:, 1], _whole(values, places[:, 0], places[:, 1], name)

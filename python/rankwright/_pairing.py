@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import os
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -90,7 +91,7 @@ def pair(
     per_node: int = 2,
     copies: int = 1,
     tolerance: float = 1.0,
-    offsets: int = 5,
+    offsets: int | None = None,
     seed: int = 1,
     progress: Progress | None = None,
 ) -> Pairing:
@@ -113,7 +114,7 @@ def pair(
         per_node: The most jobs on a node.
         copies: How often each job is to run.
         tolerance: Differences up to this percentage count as none.
-        offsets: How often two jobs are replayed beside each other.
+        offsets: How often two jobs are replayed beside each other; by default 5.
         seed: Seed of the search for more than two jobs per node.
         progress: Called with a text and a share from 0 to 1; ends the work if it returns ``False``.
 
@@ -141,9 +142,10 @@ def pair(
         "memory_traffic": _traffic(memory_traffic),
     }
     rule_text = None if rules is None else _text(rules, "rules")
-    if jobs is None and memory_traffic is not None:
-        raise InputError("memory_traffic: found it without jobs, expected the jobs that have it")
     if jobs is None:
+        for name, given in [("memory_traffic", memory_traffic), ("cluster", cluster), ("offsets", offsets)]:
+            if given is not None:
+                raise InputError(f"{name}: found it without jobs, which alone are replayed, expected jobs")
         percent = None if table is None else _text(table, "table")
         if percent is None and rule_text is None:
             raise InputError("found no jobs, expected jobs and a cluster, a table, or rules")
@@ -195,7 +197,9 @@ def _traffic(traffic: Any) -> list[tuple[str, str]]:
     def text(job: Any, value: Any) -> str:
         if isinstance(value, (str, os.PathLike)):
             return os.fspath(value)
-        if isinstance(value, bool) or not isinstance(value, (int, float)):
+        is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        # Neither infinite nor NaN, nor an integer beyond all floats.
+        if not is_number or not abs(value) <= sys.float_info.max:
             raise InputError(
                 f"memory_traffic[{job!r}]: found {value!r}, expected bytes per second, a text such as 2GB/s or a file"
             )

@@ -10,6 +10,8 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias, cast
 
+import numpy as np
+
 from . import _native
 from ._arguments import count, read_text, write_whole
 from ._clusters import Cluster, ClusterLike, cluster_of
@@ -477,6 +479,11 @@ def check_progress(progress: object) -> None:
     """Refuses what cannot be called."""
     if progress is not None and not callable(progress):
         raise InputError(f"progress: found {progress!r}, expected a function of a text and a share")
+
+
+def ends(answer: object) -> bool:
+    """Whether a progress function answered ``False``, also NumPy's; other values that count as false do not."""
+    return isinstance(answer, (bool, np.bool_)) and not answer
 
 
 def strategies() -> Frame:

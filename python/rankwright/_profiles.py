@@ -11,7 +11,7 @@ import numpy as np
 
 from . import _native
 from ._arguments import count, known, name_of, restored
-from ._arrays import amounts_column, matrix_of
+from ._arrays import amounts_column, graph_of, labelled_matrix, matrix_of
 from ._errors import Error
 from ._frames import Frame, arrays_of, columns_of_rows, frame
 from ._workloads import Traffic, Workload
@@ -115,6 +115,31 @@ class Profile(Traffic):
         column = amounts_column(output)
         ranks, flows = self._flows(collectives)
         return matrix_of(ranks, flows["source"], flows["destination"], flows[column], sparse)
+
+    def to_xarray(self, output: str = "size", *, collectives: str = "none") -> Any:
+        """The traffic matrix as an ``xarray.DataArray`` with the dimensions ``source`` and ``destination``.
+
+        Args:
+            output: ``"size"``: bytes; ``"count"``: messages.
+            collectives: As for :meth:`comm_matrix`.
+
+        Raises:
+            Error: xarray is not installed.
+        """
+        return labelled_matrix(self.comm_matrix(output, collectives=collectives), output)
+
+    def to_networkx(self, *, collectives: str = "none") -> Any:
+        """The traffic as a ``networkx.DiGraph``: a node per rank, an edge per pair that communicates.
+
+        Edges have bytes as ``weight`` and the number of ``messages``; :func:`place` takes such a graph.
+
+        Args:
+            collectives: As for :meth:`comm_matrix`.
+
+        Raises:
+            Error: networkx is not installed.
+        """
+        return graph_of(*self._flows(collectives))
 
     def _flows(self, collectives: str = "none") -> tuple[int, dict[str, np.ndarray[Any, Any]]]:
         flows = arrays_of(self._handle.pairs_with_collectives(collectives))

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from ._clusters import Cluster
 from ._errors import Error, InfeasibleError, InputError
 from ._frames import Frame, columns_of_rows, frame
-from ._plans import Plan, check_progress, place
+from ._plans import Plan, check_progress, ends, place
 from ._predictions import Simulation
 from ._profiles import Profile
 from ._workloads import Workload
@@ -119,7 +119,7 @@ def sweep(
                 future.cancel()
             raise
         done = (number + 1) / len(points)
-        if progress is not None and progress(f"{number + 1} of {len(points)} points", done) is False:
+        if progress is not None and ends(progress(f"{number + 1} of {len(points)} points", done)):
             for future in futures or ():
                 future.cancel()
             raise Error(f"stopped by the progress function after {number + 1} of {len(points)} points")

@@ -33,32 +33,26 @@ class Traffic:
         """The number of ranks; ``source``, ``destination``, ``messages`` and ``bytes`` of each pair."""
         raise NotImplementedError
 
-    def to_xarray(self, output: str = "size", **options: Any) -> Any:
+    def to_xarray(self, output: str = "size") -> Any:
         """The traffic matrix as an ``xarray.DataArray`` with the dimensions ``source`` and ``destination``.
 
         Args:
             output: ``"size"``: bytes; ``"count"``: messages.
-            options: Further arguments of :meth:`comm_matrix`, such as ``collectives`` of a profile.
 
         Raises:
             Error: xarray is not installed.
         """
-        matrix: Any = self.comm_matrix
-        return labelled_matrix(matrix(output, **options), output)
+        return labelled_matrix(self.comm_matrix(output), output)
 
-    def to_networkx(self, **options: Any) -> Any:
+    def to_networkx(self) -> Any:
         """The traffic as a ``networkx.DiGraph``: a node per rank, an edge per pair that communicates.
 
         Edges have bytes as ``weight`` and the number of ``messages``; :func:`place` takes such a graph.
 
-        Args:
-            options: Further arguments of :meth:`comm_matrix`, such as ``collectives`` of a profile.
-
         Raises:
             Error: networkx is not installed.
         """
-        flows: Any = self._flows
-        return graph_of(*flows(**options))
+        return graph_of(*self._flows())
 
     def table(self, name: str) -> _native.Table:
         """The table of this name, for libraries that read Arrow data (``__arrow_c_stream__``)."""
@@ -103,8 +97,10 @@ class Workload(Traffic):
         Args:
             size: Bytes from each sender (row) to each receiver (column), of shape (ranks, ranks): a NumPy
                 array, a SciPy sparse matrix or array, or a networkx graph whose edges have bytes as ``weight``
-                (of an undirected edge, each way). Nodes 0..n-1 are ranks, others are numbered in their order.
-            messages: The number of messages of each pair, of the same shape; by default one.
+                (of an undirected edge, each way), and may have the number of ``messages``. Nodes 0..n-1 are
+                ranks, others are numbered in their order.
+            messages: The number of messages of each pair, of the same shape; by default one, or what the edges
+                of a graph have.
             name: The name of the job.
 
         Raises:

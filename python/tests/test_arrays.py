@@ -106,8 +106,31 @@ def test_traffic_is_a_graph_with_bytes_and_messages():
     assert isinstance(graph, networkx.DiGraph) and sorted(graph.nodes) == [0, 1, 2]
     assert graph.edges[0, 1] == {"weight": 8, "messages": 16}
     assert (Workload.from_matrix(graph).comm_matrix() == RING).all()
+    assert (Workload.from_matrix(graph).comm_matrix("count") == RING * 2).all()
+    assert (Workload.from_matrix(graph, RING).comm_matrix("count") == RING).all()
     both = Workload("nas:ep.A.4,pattern:ring:4").to_networkx()
     assert len(both) == 8 and both.has_edge(4, 5) and not both.has_edge(3, 4)
+
+
+def test_graphs_may_have_messages():
+    networkx = pytest.importorskip("networkx")
+    ring = Workload("pattern:ring:4:messages=3")
+    again = rankwright.place(ring.to_networkx(), "paper:2013", strategies="blocked").workload
+    assert (again.comm_matrix("count") == ring.comm_matrix("count")).all()
+    graph = networkx.Graph()
+    graph.add_edge(0, 1, weight=8, messages=2)
+    graph.add_edge(1, 2, weight=5)
+    graph.add_edge(0, 2, weight=0)
+    count = [[0, 2, 0], [2, 0, 1], [0, 1, 0]]
+    assert Workload.from_matrix(graph).comm_matrix("count").tolist() == count
+    for wrong, says in [
+        ("two", "edge 0 - 1: found messages 'two', expected a number"),
+        (0.5, r"messages\[0, 1\]: found 0.5, expected a whole number"),
+        (0, r"messages\[0, 1\]: found 0, expected at least 1 for 8 bytes"),
+    ]:
+        graph.edges[0, 1]["messages"] = wrong
+        with pytest.raises(InputError, match=says):
+            Workload.from_matrix(graph)
 
 
 def test_traffic_is_an_array_with_names():

@@ -230,12 +230,25 @@ def test_errors_say_what_is_known():
         rankwright.place(["nas:cg.A.4", "nas:ep.A.4"], "paper:2013", programs="./a")
     with pytest.raises(InfeasibleError, match="the programs take 3 ranks, the job has 16"):
         rankwright.place("nas:cg.A.16", "paper:2013", programs="-n 3 --cores-per-rank 2 ./a")
+    with pytest.raises(InfeasibleError, match=r"the programs take 2 \+ 3 = 5 ranks, the job has 16"):
+        rankwright.place("nas:cg.A.16", "paper:2013", programs="-n 2 ./a : -n 3 ./b")
     with pytest.raises(InfeasibleError, match="the nodes are too few"):
         rankwright.place(["nas:cg.A.4", "nas:ep.A.4"], NODES, nodes=1, share="exclusive-full")
     with pytest.raises(InputError, match="found several sizes of a rank"):
         rankwright.place("nas:cg.A.16", "paper:2013", cores_per_rank=2, per="pu")
     with pytest.raises(InfeasibleError, match="17 ranks"):
         rankwright.place("pattern:ring:17", "synthetic:package:1 core:4 pu:1", nodes=4)
+
+
+def test_only_nodes_that_are_used_need_a_socket_for_each_job(tmp_path):
+    jobs = ["nas:cg.A.4", "nas:ep.A.4"]
+    text = '[[node]]\nnames = "{}"\ntopology = "pack:{} numa:1 core:4 pu:1"\n'
+    path = tmp_path / "het.toml"
+    path.write_text('name = "het"\nrates = "typical"\n' + text.format("n[0-1]", 2) + text.format("s0", 1))
+    with pytest.raises(InfeasibleError, match="s0 of cluster `het` has 1 socket"):
+        rankwright.place(jobs, path, share="shared:apart")
+    plan = rankwright.place(jobs, path, share="shared:apart", nodes="n[0-1]")
+    assert {row["job"] for row in plan.placement.rows()} == {"cg.A.4", "ep.A.4"}
 
 
 def test_a_wrong_line_of_a_file_is_named(cluster_file):

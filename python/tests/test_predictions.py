@@ -1,6 +1,7 @@
 """Estimates, simulations, replays and pairs: the numbers of the command line."""
 
 import json
+import math
 
 import pytest
 
@@ -133,12 +134,16 @@ def test_what_does_not_fit_profiles_is_refused(tmp_path):
         ({"cg.A.8": "missing.csv"}, "missing.csv: .*a rate is written like 2GB/s"),
         ({"cg.A.8": "x.csv:ranks=0"}, "expected a number from 1"),
         ({"cg.A.8": None}, "found None, expected bytes per second"),
+        ({"cg.A.8": math.nan}, r"memory_traffic\['cg.A.8'\]: found nan, expected bytes per second"),
+        ({"cg.A.8": math.inf}, "found inf, expected bytes per second"),
+        ({"cg.A.8": 10**400}, "expected bytes per second"),
         ("2GB/s", "expected a mapping of jobs"),
     ]:
         with pytest.raises(InputError, match=says):
             rankwright.pair(jobs, "paper:2013", memory_traffic=traffic)
-    with pytest.raises(InputError, match="memory_traffic: found it without jobs"):
-        rankwright.pair(table=TABLE, memory_traffic={"CG": 1e9})
+    for unused in ({"memory_traffic": {"CG": 1e9}}, {"cluster": "paper:2013"}, {"offsets": 3}):
+        with pytest.raises(InputError, match=f"{next(iter(unused))}: found it without jobs"):
+            rankwright.pair(table=TABLE, **unused)
 
 
 def test_wrong_tables_are_refused():

@@ -31,7 +31,12 @@ def test_progress_is_told_and_may_end_the_search():
     assert not stages[0][2], "it is called from the working thread"
 
 
-@pytest.mark.parametrize("answer", [None, 0, "", 0.0])
+def test_false_of_numpy_ends_the_search():
+    plan = rankwright.place("nas:cg.A.16", "paper:2013", progress=lambda stage, done: np.float64(done) > 2)
+    assert plan.stopped
+
+
+@pytest.mark.parametrize("answer", [None, 0, "", 0.0, True, np.True_, np.zeros(2)])
 def test_only_false_ends_the_search(answer):
     plan = rankwright.place(
         "nas:cg.A.16", "paper:2013", strategies="blocked", progress=lambda stage, done: answer

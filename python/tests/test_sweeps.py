@@ -56,8 +56,9 @@ def test_progress_is_the_share_of_points():
     told = []
     rankwright.sweep(waiting, GRID, progress=lambda text, done: told.append((text, done)))
     assert told[-1] == ("4 of 4 points", 1.0)
-    with pytest.raises(Error, match="stopped by the progress function after 1 of 4 points"):
-        rankwright.sweep(waiting, GRID, progress=lambda text, done: False)
+    for stop in (False, np.False_):
+        with pytest.raises(Error, match="stopped by the progress function after 1 of 4 points"):
+            rankwright.sweep(waiting, GRID, progress=lambda text, done: stop)
 
 
 def test_a_closed_executor_and_a_dead_worker_are_told():

@@ -30,7 +30,7 @@ pub(crate) struct Settings {
     /// In percent.
     tolerance: f64,
     seed: u64,
-    offsets: NonZeroUsize,
+    offsets: Option<NonZeroUsize>,
     /// Names of jobs, each with a rate like `2GB/s` or a file like `likwid.csv:ranks=16`.
     memory_traffic: Vec<(String, String)>,
 }
@@ -102,7 +102,8 @@ pub(crate) fn pair_profiles(
             rules.refuse_ranks("profiles are replayed with half of the cores for each job")?;
         }
         let options = PredictOptions {
-            offsets: settings.offsets.get(),
+            offsets: (settings.offsets)
+                .map_or(PredictOptions::default().offsets, NonZeroUsize::get),
             with_itself: settings.copies.get() > 1,
             ..PredictOptions::default()
         };
@@ -133,7 +134,7 @@ fn known_use(
 ) -> Result<KnownUse, Failure> {
     let failed = |text: String| Failure::Argument(format!("memory_traffic: {text}"));
     let given = |(job, text): &(String, String)| {
-        let from = TrafficSource::parse(text, Path::new(text).exists());
+        let from = TrafficSource::parse(text, Path::exists);
         let wrong = |expected| failed(format!("job `{job}`: {expected}"));
         Ok(GivenTraffic { job: job.clone(), from: from.map_err(wrong)? })
     };

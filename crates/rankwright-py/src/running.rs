@@ -15,7 +15,6 @@ use std::time::{Duration, Instant};
 
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
-use pyo3::types::PyBool;
 
 use crate::failure::Failure;
 
@@ -69,9 +68,9 @@ impl Watch {
         stage.clone_into(&mut told.stage);
         told.at = Some(Instant::now());
         let answer = Python::attach(|py| {
-            // Other values that count as false, such as 0, are no answer.
+            // NumPy's bool is one too. Other values that count as false, such as 0, are no answer.
             let answer = progress.bind(py).call1((stage, done))?;
-            PyResult::Ok(!answer.is(&*PyBool::new(py, false)))
+            PyResult::Ok(answer.extract().unwrap_or(true))
         });
         match answer {
             Ok(true) => {}

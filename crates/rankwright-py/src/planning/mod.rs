@@ -90,9 +90,12 @@ fn placed(
     let workload = &*workload.workload;
     let ranks = workload.rank_count();
     let clock = settings.clock(workload)?;
-    let share = settings.share(whole, workload)?;
+    let share = settings.share()?;
     let granularity = settings.granularity(ranks)?;
     let cluster = settings.chosen(whole, &granularity, ranks)?;
+    if let Some(mode) = share {
+        mode.check_sockets(&cluster, workload.jobs.len())?;
+    }
     let mut strategies = settings.strategies(workload.jobs.len(), share)?;
     let launcher = settings.launcher()?;
     let named = settings.strategies.is_some() || share.is_some();

@@ -53,12 +53,8 @@ pub(crate) struct Settings {
 }
 
 impl Settings {
-    /// How jobs are to share nodes, if the user says; before the search.
-    pub(super) fn share(
-        &self,
-        whole: &cluster::Cluster,
-        workload: &traffic::Workload,
-    ) -> Result<Option<SharingMode>, Failure> {
+    /// How jobs are to share nodes, if the user says.
+    pub(super) fn share(&self) -> Result<Option<SharingMode>, Failure> {
         let Some(text) = self.share.as_deref() else { return Ok(None) };
         if self.strategies.is_some() {
             let text = "found strategies and share, expected one of them";
@@ -67,7 +63,6 @@ impl Settings {
         let mode: SharingMode = text
             .parse()
             .map_err(|expected| Failure::Argument(format!("share: found `{text}`, {expected}")))?;
-        mode.check_sockets(whole, workload.jobs.len())?;
         Ok(Some(mode))
     }
 

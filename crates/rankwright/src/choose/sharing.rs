@@ -76,7 +76,7 @@ impl SharingMode {
         text.parse()
     }
 
-    /// Refuses jobs that cannot be kept on sockets of their own, before the search.
+    /// Refuses jobs that cannot be kept on sockets of their own, before the search. `cluster` has the nodes to use.
     ///
     /// # Errors
     /// If a node has too few sockets.

@@ -89,7 +89,7 @@ impl PlacingOptions {
         devices::require_devices(&whole, &self.selection.nics())?;
         let workload = self.workload(verbosity)?;
         let unsteady = steadiness::warn(&workload, verbosity);
-        let strategies = self.with_modes(usual, &whole, workload.jobs.len())?;
+        let strategies = self.with_modes(usual, workload.jobs.len())?;
         let ranks = workload.rank_count();
         let of_programs = self.programs.granularity(line, ranks, &self.rank_size)?;
         let granularity = match of_programs {
@@ -97,6 +97,9 @@ impl PlacingOptions {
             None => self.granularity(&whole, ranks, verbosity),
         };
         let cluster = self.cluster.nodes.chosen(&whole, ranks, &granularity, verbosity)?;
+        if let Some(mode) = self.share {
+            mode.check_sockets(&cluster, workload.jobs.len()).map_err(not_shared)?;
+        }
         Ok(Job { whole, cluster, workload, granularity, strategies, unsteady })
     }
 
@@ -166,14 +169,8 @@ impl PlacingOptions {
 
     /// The strategies for this number of jobs: that of --share alone; for several jobs also those that
     /// keep them together or apart.
-    fn with_modes(
-        &self,
-        mut usual: Vec<Strategy>,
-        whole: &Cluster,
-        jobs: usize,
-    ) -> anyhow::Result<Vec<Strategy>> {
+    fn with_modes(&self, mut usual: Vec<Strategy>, jobs: usize) -> anyhow::Result<Vec<Strategy>> {
         if let Some(mode) = self.share {
-            mode.check_sockets(whole, jobs).map_err(not_shared)?;
             return Ok(vec![mode.strategy()?]);
         }
         if jobs > 1 && self.strategies.is_none() {

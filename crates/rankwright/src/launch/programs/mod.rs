@@ -155,6 +155,7 @@ impl ProgramLine {
         given: Option<&Granularity>,
         own_nodes: bool,
     ) -> Result<Option<Granularity>, ProgramSlotsError> {
+        let programs = self.for_ranks(ranks)?;
         if !own_nodes && !self.has_cores() {
             return Ok(None);
         }
@@ -168,7 +169,7 @@ impl ProgramLine {
             ranks: u32::try_from(program.ranks).unwrap_or(u32::MAX),
             cores: program.cores.unwrap_or(usual),
         };
-        let programs = self.for_ranks(ranks)?.into_iter().map(of_program).collect();
+        let programs = programs.into_iter().map(of_program).collect();
         Ok(Some(Granularity::Programs { programs, own_nodes }))
     }
 
@@ -361,6 +362,7 @@ mod tests {
         let program = |ranks, cores| ProgramRanks { ranks, cores: NonZeroU32::new(cores).unwrap() };
         let programs = vec![program(2, 3), program(6, 3)];
         assert_eq!(made, Some(Granularity::Programs { programs, own_nodes: true }));
+        assert!(matches!(two.granularity(2, None, false), Err(ProgramSlotsError::Ranks(_))));
         let refused = two.granularity(8, Some(&Granularity::Pu), true);
         assert_eq!(refused, Err(ProgramSlotsError::OtherSize));
         let wide = line("-n 2 --cores-per-rank 4 ./a : -n 3 ./b").unwrap();
