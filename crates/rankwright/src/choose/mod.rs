@@ -61,8 +61,8 @@ pub use population::{
 };
 #[doc(hidden)]
 pub use ranked::{rank_by_bytes, rank_candidates};
-pub(crate) use run_time::NO_GAIN;
 pub use run_time::{Gain, NoSeconds, RunTimes, negligible_communication};
+pub(crate) use run_time::{NO_GAIN, model_error};
 #[doc(hidden)]
 pub use sharing::{SharingError, SharingMode, together_and_apart};
 #[doc(hidden)]

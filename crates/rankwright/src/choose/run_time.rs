@@ -124,9 +124,13 @@ impl RunTimes {
             // Eliminated after one run, so much worse.
             _ => 0.0,
         };
-        let model = if cluster.rates.calibrated { ERROR_MEASURED } else { ERROR_ASSUMED };
-        Gain { share, error: noise + model }
+        Gain { share, error: noise + model_error(cluster) }
     }
+}
+
+/// The error of a predicted difference in run time beyond the noise of simulations, as a share of the run time.
+pub(crate) fn model_error(cluster: &Cluster) -> f64 {
+    if cluster.rates.calibrated { ERROR_MEASURED } else { ERROR_ASSUMED }
 }
 
 impl Gain {

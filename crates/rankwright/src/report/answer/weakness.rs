@@ -43,12 +43,16 @@ const MEASURE: &str = "`rankwright run --compare default,placement` measures the
 
 /// Everything that weakens an answer, the most important first.
 pub(super) fn all(facts: &Facts) -> Vec<Weakness> {
-    let busy = shared_pus(facts.workload).or_else(|| disturbed(facts.workload));
-    let parts = [busy, no_timing(facts), disagreement(facts)];
+    let parts = [of_recorded(facts.workload), no_timing(facts), disagreement(facts)];
     let parts = parts.into_iter().chain([not_simulated(facts), rates(facts), part(facts)]);
     let more = [collectives(facts), neighbours(facts), gpus(facts), default(facts)];
     let parts = parts.chain(more);
     parts.flatten().collect()
+}
+
+/// What weakens what follows from a recorded run.
+pub(in crate::report) fn of_recorded(workload: &Workload) -> Option<Weakness> {
+    shared_pus(workload).or_else(|| disturbed(workload))
 }
 
 fn shared_pus(workload: &Workload) -> Option<Weakness> {

@@ -1,11 +1,12 @@
 //! The reports of placements that exist: one beside the launcher's default, one that was simulated.
 
 use super::data::{Cell, Column, Kind, Outcome, Report, Table, Verdict};
-use super::findings::Unmeasured;
+use super::findings::{Found, Unmeasured};
 use super::placements::{PlacementRole, Shown};
 use super::strategies::{StrategyRole, StrategyRow, StrategyTable};
-use crate::choose::{Basis, saved};
+use crate::choose::{Basis, model_error, saved};
 use crate::cluster::Cluster;
+use crate::report::answer::of_recorded;
 use crate::report::simulation::{JobRow, ServerRow, SimulationReport};
 use crate::sim::{Outcome as Run, Replications};
 use crate::statistics::Estimate;
@@ -44,7 +45,7 @@ impl Report {
         let nodes = counted(nodes.len(), "node");
         let title = format!("{} on {nodes} of {}, as placed", workload.name, cluster.name);
         let default = placements.first().filter(|_| placements.len() > 1);
-        let verdict = verdict(default, given);
+        let verdict = verdict(cluster, default, given);
         let shown: Vec<Shown> = placements.iter().map(|it| it.shown.clone()).collect();
         let mut report = Self::new(Kind::Placement, title, verdict)
             .with_workload_facts(workload)
@@ -66,6 +67,8 @@ impl Report {
             report.lack(Unmeasured::Rates);
         }
         report.lack(Unmeasured::Counted);
+        report
+            .find(of_recorded(workload).iter().map(|weakness| Found::weakness(weakness).finding()));
         report
     }
 
@@ -115,7 +118,7 @@ impl Report {
 }
 
 /// What a placement gains against the default: by times where both were simulated, else by bytes.
-fn verdict(default: Option<&Simulated>, given: &Simulated) -> Verdict {
+fn verdict(cluster: &Cluster, default: Option<&Simulated>, given: &Simulated) -> Verdict {
     let Some(default) = default else {
         let text = "Unknown: the launcher's default has no placement here.".to_owned();
         return Verdict { text, outcome: Outcome::Unknown, details: Vec::new() };
@@ -127,10 +130,12 @@ fn verdict(default: Option<&Simulated>, given: &Simulated) -> Verdict {
                 amounts: [before, after].map(|runs| runs.total_waiting.mean),
                 saved: saved_by_seed([before, after], |outcome| outcome.total_waiting),
             };
-            let end = Change {
+            let mut end = Change {
                 amounts: [before, after].map(|runs| runs.workload_finish.mean),
                 saved: saved_by_seed([before, after], |outcome| outcome.workload_finish),
             };
+            let model = model_error(cluster);
+            end.saved.half_width += model;
             let outcome = match (end.direction(), waiting.direction()) {
                 (Some(Direction::Less), _) => Outcome::Gain,
                 (Some(Direction::More), _) => Outcome::Fault,
@@ -144,8 +149,12 @@ fn verdict(default: Option<&Simulated>, given: &Simulated) -> Verdict {
             let end = end.unwrap_or_else(|| "as early".to_owned());
             let text = format!("{against}, messages wait {waiting}, and the run ends {end}.");
             let seeds = counted(after.outcomes.len(), "seed");
-            let how =
-                format!("By simulation with {seeds} of each; ± is half of the 95 % interval.");
+            let rates = if cluster.rates.calibrated { "" } else { " with assumed rates" };
+            let how = format!(
+                "By simulation with {seeds} of each. ± is half of the 95 % interval, and for the end {:.0} % more for what \
+                 a simulation{rates} does not know.",
+                100.0 * model
+            );
             (text, outcome, vec![how])
         }
         _ => {
