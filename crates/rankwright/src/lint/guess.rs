@@ -224,7 +224,11 @@ fn script(text: &str) -> Result<Vec<&'static str>, &'static str> {
 
 /// The formats that arguments of the launcher leave, one list for each that tells something.
 fn by_arguments(arguments: Arguments<'_>) -> impl Iterator<Item = &'static [&'static str]> {
+    // The options of programs are not those of mpirun.
+    let words = arguments.without_programs();
+    let own = Arguments::new(&words);
     let has = |start: &str| arguments.words().any(|word| word.starts_with(start));
+    let has_own = |start: &str| own.words().any(|word| word.starts_with(start));
     let part = |part: &str| arguments.words().any(|word| word.contains(part));
     let program = |name: &str| arguments.words().any(|word| word.rsplit('/').next() == Some(name));
     let told: [(bool, &'static [&'static str]); 11] = [
@@ -232,12 +236,12 @@ fn by_arguments(arguments: Arguments<'_>) -> impl Iterator<Item = &'static [&'st
             program("mpirun") || program("mpiexec"),
             &["openmpi4", "openmpi5", "mpich", "mpich:4.0", "intelmpi"],
         ),
-        (program("mpiexec.hydra") || arguments.has("-genv"), HYDRA),
-        (arguments.has("--mca") || arguments.has("-mca") || has("--report-bindings"), &OPEN_MPI),
-        (arguments.has("-rf") || arguments.has("rmaps") || program("orterun"), &["openmpi4"]),
-        (part("rankfile:file=") || has("--prtemca") || program("prterun"), &["openmpi5"]),
-        (has("-rankmap") || has("--rankmap"), &["mpich"]),
-        (part("I_MPI_") || has("-machinefile") || has("-configfile"), &["intelmpi"]),
+        (program("mpiexec.hydra") || own.has("-genv"), HYDRA),
+        (own.has("--mca") || own.has("-mca") || has_own("--report-bindings"), &OPEN_MPI),
+        (own.has("-rf") || own.has("rmaps") || program("orterun"), &["openmpi4"]),
+        (part("rankfile:file=") || has_own("--prtemca") || program("prterun"), &["openmpi5"]),
+        (has_own("-rankmap") || has_own("--rankmap"), &["mpich"]),
+        (part("I_MPI_") || has_own("-machinefile") || has_own("-configfile"), &["intelmpi"]),
         (program("srun") || part("SLURM_HOSTFILE") || has("--cpu-bind"), &["slurm"]),
         (program("flux") || part("cpu-affinity=") || has("--taskmap"), &["flux"]),
         (part("taskmap="), &["flux"]),

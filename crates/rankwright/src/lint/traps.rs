@@ -43,7 +43,7 @@ traps! {
     SLOT_MISSING = "no-slot-list", "Open MPI 4.1, 5.0",
         "A line without slot=: 4.1 refuses it, 5.0 leaves the rank unbound.";
     SLOT_EMPTY = "empty-slot-list", "Open MPI 4.1, 5.0",
-        "A slot list without a core (3-1) leaves the rank unbound; `;` alone crashes mpirun.";
+        "A slot list without a core (3-1), or a pe-list= without a CPU of the host, leaves the rank unbound; `;` alone crashes mpirun.";
     SLOT_RANGE = "bad-range", "Open MPI 4.1, 5.0",
         "mpirun refuses a range with two dashes (0-2-4), and a dash without numbers.";
     NO_CORE = "no-such-core", "Open MPI 4.1, 5.0",
@@ -77,11 +77,15 @@ traps! {
     MAP_FULL = "mapping-does-not-fit", "Open MPI 4.1, 5.0",
         "mpirun refuses --map-by, --bind-to or PE= if the hosts or their parts have too few CPUs for the ranks; without --bind-to 4.1 then leaves the ranks of a host unbound.";
     MAP_MIX = "options-do-not-mix", "Open MPI 4.1, 5.0",
-        "mpirun refuses PE= with --bind-to other than core; 5.0 also a --bind-to above the part of --map-by, -N beside --map-by, and --rank-by fill or span without parts.";
+        "mpirun refuses PE= with --bind-to other than core, and --bycore beside another --map-by; 5.0 also a --bind-to above the part of --map-by, -N beside --map-by, --map-by given twice, and --rank-by fill or span without parts.";
     PPR_NP = "np-within-part-of-ppr", "Open MPI 5.0",
         "With -np 3 --map-by ppr:2:package 5.0 maps four ranks, starts none, and ends with exit code 0.";
     POLICY = "unknown-policy", "Open MPI 4.1, 5.0",
-        "mpirun refuses a --map-by, --rank-by or --bind-to that it does not know: device=, in 4.1 package, in 5.0 dist and --rank-by core.";
+        "mpirun refuses a --map-by, --rank-by or --bind-to that it does not know: device=, skt, in 4.1 package, in 5.0 dist and --rank-by core.";
+    OPTION_UNKNOWN = "unknown-option", "Open MPI 4.1, 5.0",
+        "mpirun refuses an option that it does not know: --prtemca in 4.1, --bind-to-socket and -rf in 5.0, --map-by=node for --map-by node.";
+    PARAMETER_IGNORED = "parameter-ignored", "Open MPI 4.1, 5.0",
+        "rmaps_base_mapping_policy, rmaps_base_ranking_policy and hwloc_base_binding_policy are parameters of 4.1, rmaps_default_mapping_policy is of 5.0; the other version ignores them.";
     BIND_NONE = "bind-to-none-ignored", "Open MPI 4.1",
         "--bind-to none has no effect: the rankfile still binds.";
     COMMENT_AT_END = "comment-at-end", "Open MPI 4.1, 5.0",

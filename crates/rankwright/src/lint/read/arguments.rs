@@ -1,5 +1,10 @@
 //! The arguments and variables of a launcher that change the meaning of its file.
 
+use super::job_script::lexer::is_variable;
+use super::launch_options::words_of_option;
+use super::rankfile::slot_list::Version;
+use super::script::is_mpi_launcher;
+
 /// The arguments of a launcher, and the variables before them.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::lint) struct Arguments<'a> {
@@ -23,6 +28,44 @@ impl<'a> Arguments<'a> {
     fn parts(self) -> impl Iterator<Item = Self> {
         let parts = self.words.split(|word| word == ":");
         parts.filter_map(|part| Some(Self { words: part.split(|word| word == "--").next()? }))
+    }
+
+    /// The words without programs and what follows these: of a whole command line of `mpirun` or `mpiexec`, or
+    /// of its options alone. Variables (`NAME=VALUE`) may be anywhere before a program.
+    pub(in crate::lint) fn without_programs(self) -> Vec<String> {
+        let mut all = Vec::new();
+        for (number, part) in self.words.split(|word| word == ":").enumerate() {
+            if number > 0 {
+                all.push(":".to_owned());
+            }
+            // What starts mpirun (`time`, `env`) is before it.
+            let launcher = part.iter().position(|word| is_mpirun(word)).filter(|_| number == 0);
+            let mut at = launcher.map_or(0, |launcher| launcher + 1);
+            all.extend(part[..at].iter().filter(|word| is_assignment(word)).cloned());
+            while let Some(word) = part.get(at) {
+                let count = match word.as_str() {
+                    "--" => break,
+                    option if option.starts_with('-') => words_of_option(&part[at..]),
+                    other if is_assignment(other) => 1,
+                    _ => break,
+                };
+                all.extend_from_slice(&part[at..at + count]);
+                at += count;
+            }
+        }
+        all
+    }
+
+    /// The options of `mpirun` or `mpiexec` with their values, each as its words; other words alone.
+    pub(in crate::lint) fn with_values(self) -> impl Iterator<Item = &'a [String]> {
+        let words = self.words;
+        let mut at = 0;
+        std::iter::from_fn(move || {
+            let left = words.get(at..).filter(|left| !left.is_empty())?;
+            let count = if left[0].starts_with('-') { words_of_option(left) } else { 1 };
+            at += count;
+            Some(&left[..count])
+        })
     }
 
     /// The values of these options in order, from `--name VALUE` or `--name=VALUE`.
@@ -62,15 +105,36 @@ impl<'a> Arguments<'a> {
         (0..words.len()).rev().find_map(value)
     }
 
-    /// The number of ranks to start, summed over all programs.
+    /// The number of ranks to start, summed over all programs; of each the last number that is given.
     pub(in crate::lint) fn ranks(self) -> Option<usize> {
-        let names = ["-n", "-np", "--np", "--n", "--ntasks"];
-        let counts = self.parts().flat_map(|part| part.values(&names));
-        counts
-            .filter_map(|count| count.parse::<usize>().ok())
-            .reduce(usize::saturating_add)
-            .filter(|count| *count > 0)
+        self.sum(|part| part.value(&["-n", "-np", "--np", "--n", "--ntasks"]))
     }
+
+    /// The same of Open MPI, where in 5.0 the first number of a program counts.
+    pub(in crate::lint) fn ranks_of_open_mpi(self, version: Version) -> Option<usize> {
+        let names = ["-n", "-np", "--np", "--n", "-c", "--c"];
+        self.sum(|part| match version {
+            Version::Four => part.value(&names),
+            Version::Five => part.values(&names).next(),
+        })
+    }
+
+    /// The sum over all programs of a number of each.
+    fn sum(self, number: impl Fn(Self) -> Option<&'a str>) -> Option<usize> {
+        let numbers = self.parts().filter_map(|part| number(part)?.parse::<usize>().ok());
+        numbers.reduce(usize::saturating_add).filter(|count| *count > 0)
+    }
+}
+
+/// Whether the word names `mpirun` or `mpiexec`, also that of one MPI (`mpirun.openmpi`).
+fn is_mpirun(word: &str) -> bool {
+    let name = word.rsplit('/').next().unwrap_or_default();
+    is_mpi_launcher(name.split('.').next().unwrap_or_default())
+}
+
+/// Whether the word is `NAME=VALUE`.
+fn is_assignment(word: &str) -> bool {
+    word.split_once('=').is_some_and(|(name, _)| is_variable(name))
 }
 
 #[cfg(test)]
@@ -92,5 +156,32 @@ mod tests {
             [Some("1"), Some("2"), Some("3"), None]
         );
         assert!(arguments.has("./b") && !arguments.has("n"));
+    }
+
+    #[test]
+    fn options_end_where_the_program_begins() {
+        for (line, expected) in [
+            ("mpirun -np 4 ./solver -n 100", "-np 4"),
+            ("-np 4 --map-by numa", "-np 4 --map-by numa"),
+            (
+                "A=1 time /opt/bin/mpirun.openmpi --mca pml ucx -np 2 B=2 ./a -N 1 : -np 3 ./b -np 9",
+                "A=1 --mca pml ucx -np 2 B=2 : -np 3",
+            ),
+            ("mpiexec -env C 3 -n 2 -l ./a -n 3", "-env C 3 -n 2 -l"),
+            ("mpirun -np 2 -- ./a -np 3", "-np 2"),
+            ("mpirun --map-by", "--map-by"),
+        ] {
+            let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+            assert_eq!(Arguments::new(&words).without_programs().join(" "), expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn each_program_has_a_number_of_ranks_of_its_own() {
+        let words: Vec<String> = "-np 4 -n 2 : -c 3".split(' ').map(str::to_owned).collect();
+        let arguments = Arguments::new(&words);
+        assert_eq!(arguments.ranks_of_open_mpi(Version::Four), Some(5));
+        assert_eq!(arguments.ranks_of_open_mpi(Version::Five), Some(7));
+        assert_eq!(arguments.ranks(), Some(2));
     }
 }

@@ -7,6 +7,7 @@ pub(super) mod flux;
 pub(super) mod hydra;
 pub(super) mod intel;
 pub(super) mod job_script;
+pub(super) mod launch_options;
 pub(super) mod numactl;
 pub(super) mod rank_order;
 pub(super) mod rankfile;

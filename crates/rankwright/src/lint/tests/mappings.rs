@@ -59,11 +59,95 @@ fn what_mpirun_refuses_is_refused() {
         ("openmpi5", "-np 4 -N 2 --map-by core", "options-do-not-mix"),
         ("openmpi5", "--map-by pe-list=0,7", "mapping-does-not-fit"),
         ("openmpi5", "--map-by pe-list=0,1 --bind-to none", "options-do-not-mix"),
+        ("openmpi5", "-np 4 --bynode --map-by numa", "options-do-not-mix"),
+        ("openmpi5", "-np 4 --pernode --npersocket 1", "options-do-not-mix"),
+        ("openmpi5", "-np 4 --map-by numa --map-by numa", "options-do-not-mix"),
+        ("openmpi5", "-np 4 --bind-to core --bind-to numa", "options-do-not-mix"),
+        ("openmpi5", "-np 4 --bind-to-core --bind-to core", "options-do-not-mix"),
+        ("openmpi5", "-np 4 --cpus-per-proc 2 --bind-to none", "options-do-not-mix"),
+        ("openmpi5", "-np 4 --map-by skt", "unknown-policy"),
+        ("openmpi5", "-np 4 --map-by dist", "unknown-policy"),
+        ("openmpi5", "-np 4 --bind-to-socket", "unknown-option"),
+        ("openmpi5", "-np 4 --map-by=numa", "unknown-option"),
+        ("openmpi5", "-np 4 --pernode", "ppr-does-not-fit"),
+        ("openmpi5", "-np 3 -H n1:2", "too-few-slots"),
+        ("openmpi5", "--map-by pe-list=5-0 --bind-to core", "mapping-does-not-fit"),
+        ("openmpi4", "-np 4 --bycore --byslot", "options-do-not-mix"),
+        ("openmpi4", "-np 4 --bycore --rank-by node", "options-do-not-mix"),
+        ("openmpi4", "-np 4 --ppr 2:socket --map-by core", "options-do-not-mix"),
+        ("openmpi4", "-np 4 --bind-to-core --bind-to numa", "options-do-not-mix"),
+        ("openmpi4", "-np 4 --map-by package", "unknown-policy"),
+        ("openmpi4", "-np 4 --ppr 2", "unknown-policy"),
+        ("openmpi4", "-np 4 --bind-to package", "unknown-policy"),
+        ("openmpi4", "-np 4 --prtemca rmaps_default_mapping_policy node", "unknown-option"),
+        ("openmpi4", "-np=4", "unknown-option"),
     ] {
         let reading = read(from, arguments, [8, 8]).unwrap();
         assert!(!reading.starts(), "{from} {arguments}");
         let codes: Vec<&str> = reading.warnings.iter().map(|warning| warning.trap.code).collect();
         assert!(codes.contains(&code), "{from} {arguments}: {codes:?}");
+    }
+}
+
+#[test]
+fn refusals_name_what_the_user_wrote() {
+    for (arguments, expected) in [
+        (
+            "-np 4 --rank-by fill --bind-to none",
+            "--rank-by fill or span needs a mapping by parts, not the default mapping",
+        ),
+        ("-np 4 --bynode --npernode 2", "--npernode 2 and --bynode: 5.0 takes one mapping only"),
+        (
+            "-np 4 --npersocket 1 --npernode 2",
+            "--npernode 2 and --npersocket 1: 5.0 takes one mapping only",
+        ),
+        ("-np 4 --map-by core:PE=2", "--map-by core:PE=2: a core is one CPU only"),
+    ] {
+        let reading = read("openmpi5", arguments, [8, 8]).unwrap();
+        assert_eq!(reading.warnings[0].text, expected, "{arguments}");
+    }
+}
+
+#[test]
+fn what_a_version_ignores_is_warned_of() {
+    for (from, arguments) in [
+        ("openmpi4", "-np 4 --mca rmaps_default_mapping_policy node"),
+        ("openmpi5", "-np 4 --mca rmaps_base_mapping_policy node"),
+        ("openmpi5", "OMPI_MCA_hwloc_base_binding_policy=numa mpirun -np 4 ./a"),
+    ] {
+        let reading = read(from, arguments, [8, 8]).unwrap();
+        let codes: Vec<&str> = reading.warnings.iter().map(|warning| warning.trap.code).collect();
+        assert!(codes.contains(&"parameter-ignored"), "{from} {arguments}: {codes:?}");
+        assert!(reading.host_of_rank().all(|host| host == "n0"), "{from} {arguments}");
+    }
+}
+
+#[test]
+fn a_list_without_a_cpu_of_the_host_binds_nothing() {
+    for list in ["5-0", "99"] {
+        let reading = read("openmpi5", &format!("-np 2 --map-by pe-list={list}"), [8, 8]).unwrap();
+        assert!(reading.starts());
+        assert_eq!(shown(&reading), "0:- 1:-");
+        assert!(reading.warnings.iter().any(|warning| warning.trap.code == "empty-slot-list"));
+    }
+}
+
+#[test]
+fn a_host_with_very_many_slots_is_read_at_once() {
+    let hosts = "n0 slots=200000\n";
+    for (from, arguments) in [
+        ("openmpi4", ""),
+        ("openmpi4", "--map-by core --rank-by core"),
+        ("openmpi4", "--map-by slot --bind-to core"),
+        ("openmpi5", ""),
+        ("openmpi5", "--map-by numa"),
+        ("openmpi5", "--map-by slot --bind-to core"),
+    ] {
+        let words: Vec<String> = arguments.split_whitespace().map(str::to_owned).collect();
+        let reading = find(from).unwrap().read(hosts, "hosts", &words, None).unwrap();
+        assert!(reading.starts(), "{from} {arguments}");
+        assert_eq!(reading.ranks.len(), 200_000);
+        assert!(reading.ranks.iter().all(|rank| rank.bound && rank.pus.is_none()));
     }
 }
 
@@ -75,6 +159,18 @@ fn what_is_not_predicted_is_an_error() {
         ("openmpi4", "-np 4 --map-by numa : -np 2"),
         ("openmpi5", "-np 40 --map-by core:oversubscribe"),
         ("openmpi5", "-np 4 --map-by pe-list=a"),
+        ("openmpi4", "-np 4 --cpu-list 0,1"),
+        ("openmpi4", "-np 4 --bycore --npersocket 1"),
+        ("openmpi4", "-np 4 --mca rmaps_base_oversubscribe 1"),
+        ("openmpi4", "-np 4 --map-by core --mca rmaps_base_mapping_policy node"),
+        ("openmpi5", "-np 4 --prtemca hwloc_default_binding_policy numa"),
+        ("openmpi5", "-np 4 --prtemca rmaps_default_mapping_policy slot:PE=2"),
+        ("openmpi5", "-np 4 --nolocal"),
+        ("openmpi5", "-np 4 --rankfile ranks"),
+        ("openmpi5", "-np 4 --cpus-per-proc 0"),
+        ("openmpi5", "-np 4 -H n2:4"),
+        ("openmpi5", "-np 4 -H n1:4 : -np 2"),
+        ("openmpi4", "-np 4 --tune file"),
     ] {
         assert!(read(from, arguments, [8, 8]).is_err(), "{from} {arguments}");
     }
@@ -98,7 +194,7 @@ proptest! {
     }
 }
 
-const WORDS: [&str; 26] = [
+const WORDS: [&str; 44] = [
     "--map-by slot",
     "--map-by node",
     "--map-by numa:span",
@@ -125,10 +221,28 @@ const WORDS: [&str; 26] = [
     "--bind-to numa",
     "--use-hwthread-cpus",
     "--oversubscribe",
+    "--nooversubscribe",
+    "--bynode",
+    "--bycore",
+    "--byslot",
+    "--pernode",
+    "--ppr 2:numa",
+    "--ppr 3",
+    "--cpus-per-proc 2",
+    "--cpus-per-rank 99999999999999999999",
+    "--cpu-list 1,0",
+    "--cpu-set 7-0",
+    "--bind-to-core",
+    "--bind-to-socket",
+    "-H n1:3,n0",
+    "--mca rmaps_base_mapping_policy numa",
+    "--prtemca rmaps_default_mapping_policy node",
+    "OMPI_MCA_rmaps_base_ranking_policy=core",
+    "./a -np 7 --map-by node -H",
 ];
 
 /// Version, arguments, the slots of two hosts, and the ranks that mpirun started.
-const RULES: [(&str, &str, [usize; 2], &str); 28] = [
+const RULES: [(&str, &str, [usize; 2], &str); 55] = [
     (
         "openmpi4",
         "-np 6 --map-by numa --rank-by core",
@@ -182,4 +296,36 @@ const RULES: [(&str, &str, [usize; 2], &str); 28] = [
     ("openmpi5", "--map-by pe-list=0-1,3 -np 3", [4, 8], "0:0-1,3 0:0-1,3 1:0-1,3"),
     ("openmpi5", "-np 3 --map-by hwthread", [4, 8], "0:P[0] 0:P[1] 0:P[2]"),
     ("openmpi5", "-np 4 --map-by package --bind-to numa", [4, 8], "0:0-3 0:0-3 0:4-7 0:4-7"),
+    ("openmpi4", "-np 2 --pernode", [4, 8], "0:0 1:0"),
+    ("openmpi4", "-np 4 --ppr 2:node", [4, 8], "0:0-3 0:4-7 1:0-3 1:4-7"),
+    ("openmpi4", "-np 3 --cpus-per-proc 2", [4, 8], "0:0-1 0:4-5 0:2-3"),
+    ("openmpi4", "-np 3 --cpus-per-rank 1", [4, 8], "0:0 0:4 0:1"),
+    ("openmpi4", "-np 2 --pernode --cpus-per-proc 2", [4, 8], "0:0-1 1:0-1"),
+    ("openmpi4", "-np 3 --byslot --cpus-per-proc 2", [4, 8], "0:0-1 0:2-3 0:4-5"),
+    ("openmpi4", "-np 3 --bycore", [4, 8], "0:0 0:1 0:2"),
+    ("openmpi4", "-np 3 --bynode --rank-by node", [4, 8], "0:0-3 1:0-3 0:4-7"),
+    ("openmpi4", "-np 3 --bind-to-socket", [4, 8], "0:0-3 0:4-7 0:0-3"),
+    ("openmpi4", "-np 3 --bind-to-core --bind-to core", [4, 8], "0:0 0:4 0:1"),
+    ("openmpi4", "-np 4 -np 3 --map-by slot --map-by core", [4, 8], "0:0 0:1 0:2"),
+    ("openmpi4", "-np 2 --npernode 2 --npernode 1", [4, 8], "0:0 1:0"),
+    ("openmpi4", "-np 3 --mca rmaps_base_mapping_policy node", [4, 8], "0:0-3 1:0-3 0:4-7"),
+    (
+        "openmpi4",
+        "-np 3 --bind-to core --mca hwloc_base_binding_policy numa",
+        [4, 8],
+        "0:0 0:4 0:1",
+    ),
+    ("openmpi4", "OMPI_MCA_rmaps_base_mapping_policy=node -np 2", [4, 8], "0:0 1:0"),
+    ("openmpi4", "-H n1:2,n0 -np 3 --map-by core", [4, 8], "1:0 1:1 0:0"),
+    ("openmpi4", "mpirun -np 2 ./a -np 3 --map-by node", [4, 8], "0:0 0:1"),
+    ("openmpi5", "--pernode", [4, 8], "0:0 1:0"),
+    ("openmpi5", "--ppr 1:socket -np 3", [4, 8], "0:0-3 0:4-7 1:0-3"),
+    ("openmpi5", "--map-by ppr:1:skt -np 3", [4, 8], "0:0-3 0:4-7 1:0-3"),
+    ("openmpi5", "-np 2 --pernode --cpus-per-proc 2", [4, 8], "0:0-1 1:0-1"),
+    ("openmpi5", "-np 3 --cpus-per-proc 2", [4, 8], "0:0-1 0:2-3 0:4-5"),
+    ("openmpi5", "-np 2 --cpu-list 0,1", [4, 8], "0:0-1 0:0-1"),
+    ("openmpi5", "-np 3 -np 4 --bycore", [4, 8], "0:0 0:1 0:2"),
+    ("openmpi5", "-H n1,n0:2", [4, 8], "1:0 0:0 0:1"),
+    ("openmpi5", "--prtemca rmaps_default_mapping_policy node -np 3", [4, 8], "0:0-3 1:0-3 0:0-3"),
+    ("openmpi5", "mpirun -np 2 ./a -np 3 --bind-to none : -np 1 ./b -np 9", [4, 8], "0:0 0:1 0:2"),
 ];

@@ -21,11 +21,15 @@ fn any<'a>(random: &mut Generator, words: &[&'a str]) -> &'a str {
     words[random.below(words.len())]
 }
 
-/// The arguments of a mapping for up to `slots` ranks.
+/// The arguments of a mapping for up to `slots` ranks: `--map-by` and the like, or older options.
 fn arguments(random: &mut Generator, version: u8, slots: usize) -> String {
+    let mut all = format!("-np {}", 1 + random.below(slots));
+    if random.below(3) == 0 {
+        all += &older(random, version, slots);
+        return all;
+    }
     let package = if version == 4 { "socket" } else { "package" };
     let parts = [package, "numa", "l3cache", "core", "hwthread"];
-    let mut all = format!("-np {}", 1 + random.below(slots));
     let list = any(random, &["0", "1,3", "2,0,1:ordered", "0-2,3", "1-2,0:ordered"]);
     let each = 1 + random.below(3);
     let map = match random.below(10) {
@@ -67,6 +71,41 @@ fn arguments(random: &mut Generator, version: u8, slots: usize) -> String {
         all += &format!(" --bind-to {part}{}", any(random, &["", "", ":if-supported"]));
     }
     all
+}
+
+/// One or two options of older versions, or MCA parameters; and perhaps others beside them.
+fn older(random: &mut Generator, version: u8, slots: usize) -> String {
+    let each = 1 + random.below(3);
+    let part = any(random, &["node", "socket", "numa", "l3cache", "core"]);
+    let policy = any(random, &["slot", "node", "numa", "core"]);
+    let parameter = if version == 4 { "--mca rmaps_base" } else { "--prtemca rmaps_default" };
+    let options = [
+        "--bynode".to_owned(),
+        "--bycore".to_owned(),
+        "--byslot".to_owned(),
+        "--pernode".to_owned(),
+        format!("--ppr {each}:{part}"),
+        format!("--cpus-per-proc {each}"),
+        format!("--cpus-per-rank {each}"),
+        format!("--cpu-list {}", any(random, &["0,1", "2", "3-1,4"])),
+        "--bind-to-core".to_owned(),
+        "--bind-to-socket".to_owned(),
+        format!("-H nodeA00:{},nodeA01:{}", 1 + random.below(slots), 1 + random.below(8)),
+        format!("{parameter}_mapping_policy {policy}"),
+        format!("-np {}", 1 + random.below(slots)),
+        "--nooversubscribe".to_owned(),
+        "--use-hwthread-cpus".to_owned(),
+        format!("--rank-by {}", any(random, &["slot", "node"])),
+        format!("--bind-to {}", any(random, &["none", "core", "numa"])),
+        format!("--map-by {}", any(random, &["slot", "numa", "core", ":PE=2"])),
+        "--map-by numa".to_owned(),
+        "true --map-by node -np 1".to_owned(),
+    ];
+    let count = 1 + random.below(3);
+    let mut chosen: Vec<usize> = (0..count).map(|_| random.below(options.len())).collect();
+    // The program is the last one.
+    chosen.sort_unstable();
+    chosen.into_iter().map(|option| format!(" {}", options[option])).collect()
 }
 
 /// The host of every rank that a map displays, unbound.

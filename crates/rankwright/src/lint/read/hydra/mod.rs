@@ -7,7 +7,7 @@ pub(crate) mod user_binding;
 use std::collections::HashSet;
 
 use crate::files::InputError;
-use crate::lint::{Place, Reading, Source, listed, traps};
+use crate::lint::{Arguments, Place, Reading, Source, listed, traps};
 use crate::units::counted;
 use hostfile::HostLine;
 use user_binding::UserBinding;
@@ -23,6 +23,8 @@ pub(in crate::lint) fn read_4_0(source: &Source<'_>) -> Result<Reading, InputErr
 }
 
 fn read_as(source: &Source<'_>, old: bool) -> Result<Reading, InputError> {
+    let words = source.arguments.without_programs();
+    let source = &Source { arguments: Arguments::new(&words), ..*source };
     let mut reading = Reading::default();
     let hosts = hostfile::hosts(source, &mut reading, true)?;
     let ranks = hostfile::rank_count(source, &hosts)?;

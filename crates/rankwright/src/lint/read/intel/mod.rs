@@ -8,7 +8,7 @@ use super::hydra::hostfile;
 use super::wrapper;
 use crate::files::InputError;
 use crate::launch::shell;
-use crate::lint::{MOST_RANKS, Place, Reading, Source, traps};
+use crate::lint::{Arguments, MOST_RANKS, Place, Reading, Source, traps};
 use crate::units::counted;
 use pinning::Pinning;
 
@@ -26,6 +26,8 @@ pub(in crate::lint) fn read(source: &Source<'_>) -> Result<Reading, InputError> 
 }
 
 fn read_machinefile(source: &Source<'_>) -> Result<Reading, InputError> {
+    let words = source.arguments.without_programs();
+    let source = &Source { arguments: Arguments::new(&words), ..*source };
     let mut reading = Reading::default();
     let hosts = hostfile::hosts(source, &mut reading, false)?;
     let ranks = hostfile::rank_count(source, &hosts)?;

@@ -1,8 +1,8 @@
 //! The file with hosts, or with the place of every rank, that a launch line names.
 
 use super::launch_line::LaunchLine;
-use super::mpirun;
 use crate::files::{InputError, read_text};
+use crate::lint::read::launch_options::program;
 use crate::lint::{Arguments, Reading, audit, read_guessed};
 
 /// Options of launchers that name such a file.
@@ -29,7 +29,7 @@ pub(super) fn read(
     reading: &mut Reading,
 ) -> Result<bool, InputError> {
     let mut words = line.words();
-    let program = mpirun::program(&words);
+    let program = program(&words);
     words.truncate(program);
     let Some(name) = named(&words).filter(|name| Some(name.as_str()) != list) else {
         return Ok(false);

@@ -3,7 +3,8 @@
 use super::allocation::Allocation;
 use super::launch_line::LaunchLine;
 use crate::files::InputError;
-use crate::lint::read::rankfile::map_by::{self, MapBy};
+use crate::lint::read::launch_options::program;
+use crate::lint::read::rankfile::map_by::{self, MapBy, Unread};
 use crate::lint::read::rankfile::slot_list::Version;
 use crate::lint::{Arguments, MOST_RANKS, Place, Reading, traps};
 use crate::units::counted;
@@ -11,79 +12,9 @@ use crate::units::counted;
 /// Options with which another rule says where ranks run.
 const OTHERS: [&str; 6] = ["-rankmap", "-rr", "-H", "-host", "-hosts", "-bynode"];
 
-/// Options for the number of ranks on a host.
+/// Options for the number of ranks on a host; the first four are not of Open MPI.
 const PER_HOST: [&str; 7] =
     ["-ppn", "--ppn", "-perhost", "--perhost", "-npernode", "--npernode", "-N"];
-
-/// Options of Open MPI, Hydra and PALS with a value in the next word, without their dashes.
-const WITH_VALUE: [&str; 46] = [
-    "n",
-    "np",
-    "c",
-    "H",
-    "host",
-    "hosts",
-    "hostfile",
-    "machinefile",
-    "default-hostfile",
-    "host-file",
-    "rf",
-    "rankfile",
-    "map-by",
-    "bind-to",
-    "rank-by",
-    "x",
-    "wdir",
-    "wd",
-    "prefix",
-    "path",
-    "N",
-    "npernode",
-    "npersocket",
-    "ppn",
-    "perhost",
-    "f",
-    "configfile",
-    "rankmap",
-    "binding",
-    "launcher",
-    "launcher-exec",
-    "iface",
-    "cpu-set",
-    "cpu-list",
-    "cpus-per-proc",
-    "cpus-per-rank",
-    "display",
-    "output",
-    "output-filename",
-    "timeout",
-    "d",
-    "depth",
-    "cpu-bind",
-    "mem-bind",
-    "gpu-bind",
-    "pmi",
-];
-
-/// Options with two values.
-const WITH_TWO: [&str; 6] = ["mca", "gmca", "prtemca", "pmixmca", "genv", "am"];
-
-/// The position of the program behind the options.
-pub(super) fn program(words: &[String]) -> usize {
-    let mut at = 0;
-    while let Some(word) = words.get(at).filter(|word| word.starts_with('-')) {
-        let name = word.trim_start_matches('-');
-        // `-env NAME VALUE` of Hydra, `-env NAME=VALUE` of PALS.
-        let env = ["env", "envlist"].contains(&name);
-        let assigns = words.get(at + 1).is_some_and(|value| value.contains('='));
-        at += match name {
-            name if WITH_TWO.contains(&name) || env && name == "env" && !assigns => 3,
-            name if WITH_VALUE.contains(&name) || env => 2,
-            _ => 1,
-        };
-    }
-    at.min(words.len())
-}
 
 /// Reads the launch: the hosts, and the PUs as far as the options say them.
 pub(super) fn read(
@@ -96,7 +27,6 @@ pub(super) fn read(
     if allocation.hosts.len() > 1 {
         refuse_others(line, &words)?;
     }
-    let is_unknown = map_by::warn_of_unknown(arguments, (None, Some(line.launch.line)), reading);
     let slots = allocation.slots();
     let per_host = number(line, arguments, &PER_HOST)?;
     let ranks = number(line, arguments, &["-n", "-np", "--np", "--n"])?;
@@ -105,22 +35,8 @@ pub(super) fn read(
     if ranks > room || room > MOST_RANKS {
         return Err(too_many(line, allocation, (ranks, room, per_host)));
     }
-    let is_mapped = [
-        "--map-by",
-        "-map-by",
-        "--bynode",
-        "-bynode",
-        "--npersocket",
-        "-npersocket",
-        "--rank-by",
-        "-rank-by",
-    ];
-    let names_mapping =
-        |it: &&str| arguments.has(it) || arguments.values(&[it]).any(|value| !value.is_empty());
-    let is_per_part = arguments.value(&is_mapped[..2]).is_some_and(|policy| {
-        policy.get(..4).is_some_and(|start| start.eq_ignore_ascii_case("ppr:"))
-    });
-    if !is_unknown && (per_host.is_none() || is_per_part) && is_mapped.iter().any(names_mapping) {
+    let of_hydra = arguments.values(&PER_HOST[..4]).next().is_some();
+    if !of_hydra && map_by::has_own(arguments) {
         return add_mapped(line, arguments, allocation, reading);
     }
     let binding = arguments.value(&["--bind-to", "-bind-to"]);
@@ -162,6 +78,13 @@ fn own_options(line: &LaunchLine<'_>, allocation: &Allocation) -> Result<Vec<Str
     words.truncate(program);
     while let Some(at) = words.iter().position(|word| Some(word.as_str()) == allocation.list) {
         words.drain(at.saturating_sub(1)..=at);
+    }
+    // Variables of Open MPI are options too.
+    let variables = line.launch.exported.iter().filter(|(name, _)| name.contains("_MCA_"));
+    for (name, (value, _)) in variables {
+        let unknown = || line.wrong(&format!("${name}, which only a shell can know"), "its value");
+        let value = value.as_ref().ok_or_else(unknown)?;
+        words.insert(0, format!("{name}={value}"));
     }
     Ok(words)
 }
@@ -239,26 +162,34 @@ fn add_mapped(
     allocation: &Allocation,
     reading: &mut Reading,
 ) -> Result<(), InputError> {
+    if arguments.values(&["-H", "--host", "-host"]).next().is_some() {
+        let expected = "the hosts of the job";
+        return Err(line.wrong("-H beside a mapping, which is not predicted", expected));
+    }
     let hosts = hosts(line, allocation);
     let of = |version: Version| {
-        let map_by = MapBy::of(arguments, version).map_err(map_by::Unread::text);
-        Ok::<_, InputError>(match map_by {
-            Ok(map_by) => Ok(mapped(line, map_by, &hosts, arguments.ranks())?),
-            Err(text) => Err(text),
-        })
+        let ranks = arguments.ranks_of_open_mpi(version);
+        match MapBy::of(arguments, version) {
+            Ok(map_by) => Ok::<_, InputError>(Ok(mapped(line, &map_by, &hosts, ranks)?)),
+            Err(unread) => Ok(Err(unread)),
+        }
     };
     let mut its = match (of(Version::Four)?, of(Version::Five)?) {
         (Ok(four), Ok(five)) => both(line, four, five)?,
-        (Ok(its), Err(_)) | (Err(_), Ok(its)) => its,
-        (Err(found), Err(_)) => {
-            let advice = "mpirun itself shows what others do: with --display-map (Open MPI 4) or \
-                          --display map (5)";
-            let found = format!("{found}, which is not predicted");
-            let expected = "--map-by slot, node, package (4.1: socket), numa, l3cache, core or \
-                            ppr:N:RESOURCE";
-            return Err(line.wrong(&found, expected).with_advice(advice));
+        (Ok(four), Err(other)) => alone(four, Version::Four, (other, Version::Five)),
+        (Err(other), Ok(five)) => alone(five, Version::Five, (other, Version::Four)),
+        (Err(four), Err(five)) => {
+            let mut its = neither(line, four, five)?;
+            let map_by = MapBy::by_default(Version::Five);
+            let ranks = arguments.ranks_of_open_mpi(Version::Five);
+            its.ranks = mapped(line, &map_by, &hosts, ranks)?.ranks;
+            its.drop_cores("mpirun refuses these options");
+            its
         }
     };
+    for warning in &mut its.warnings {
+        warning.line = warning.line.or(Some(line.launch.line));
+    }
     reading.objects_are_shared = its.objects_are_shared;
     reading.ranks.append(&mut its.ranks);
     reading.warnings.append(&mut its.warnings);
@@ -266,10 +197,62 @@ fn add_mapped(
     Ok(())
 }
 
+/// What the one version does whose options can be read, with why the other's cannot.
+fn alone(mut its: Reading, version: Version, (unread, other): (Unread, Version)) -> Reading {
+    let (version, other) = (version.name(), other.name());
+    let shown = format!("shown is what Open MPI {version} does");
+    match unread {
+        // Words that one version does not know tell which one the script is for.
+        Unread::Refused(trap, text)
+            if its.starts() && [&traps::POLICY, &traps::OPTION_UNKNOWN].contains(&trap) =>
+        {
+            its.notes.push(format!("{shown}; {other} refuses it ({text})"));
+        }
+        Unread::Refused(trap, text) => {
+            let text = format!("Open MPI {other}: {text}");
+            if its.starts() { its.warn(trap, None, text) } else { its.refuse(trap, None, text) }
+        }
+        Unread::Unpredicted(text) => {
+            its.notes.push(format!("{shown}; what {other} does is not predicted ({text})"));
+        }
+    }
+    its
+}
+
+/// The refusals if both versions refuse the options.
+fn neither(line: &LaunchLine<'_>, four: Unread, five: Unread) -> Result<Reading, InputError> {
+    let (text, refused) = match (four, five) {
+        (Unread::Refused(trap, text), Unread::Refused(other, its_text)) => {
+            let mut its = Reading::default();
+            if text == its_text {
+                its.refuse(trap, None, text);
+            } else {
+                its.refuse(trap, None, format!("Open MPI 4.1: {text}"));
+                its.refuse(other, None, format!("Open MPI 5.0: {its_text}"));
+            }
+            return Ok(its);
+        }
+        (Unread::Unpredicted(text), Unread::Refused(_, refused)) => (text, Some(("5.0", refused))),
+        (Unread::Refused(_, refused), Unread::Unpredicted(text)) => (text, Some(("4.1", refused))),
+        (Unread::Unpredicted(text), Unread::Unpredicted(_)) => (text, None),
+    };
+    let expected = "--map-by slot, node, package (4.1: socket), numa, l3cache, core or \
+                    ppr:N:RESOURCE";
+    // Some texts say why.
+    let why = if text.contains(", which") { "" } else { ", which is not predicted" };
+    let shows =
+        "mpirun itself shows what others do: with --display-map (Open MPI 4) or --display map (5)";
+    let advice = match refused {
+        Some((version, text)) => format!("Open MPI {version} refuses it ({text}); {shows}"),
+        None => shows.to_owned(),
+    };
+    Err(line.wrong(&format!("{text}{why}"), expected).with_advice(advice))
+}
+
 /// The ranks as one version maps them.
 fn mapped(
     line: &LaunchLine<'_>,
-    map_by: MapBy<'_>,
+    map_by: &MapBy<'_>,
     hosts: &[map_by::Host<'_>],
     ranks: Option<usize>,
 ) -> Result<Reading, InputError> {
@@ -300,6 +283,11 @@ fn both(line: &LaunchLine<'_>, four: Reading, five: Reading) -> Result<Reading, 
         }
         return Ok(its);
     }
+    if its.starts() {
+        let more = other.warnings.drain(..).filter(|warning| !its.warnings.contains(warning));
+        let more: Vec<_> = more.collect();
+        its.warnings.extend(more);
+    }
     if other.ranks == its.ranks {
         return Ok(its);
     }
@@ -324,4 +312,112 @@ fn hosts<'a>(line: &'a LaunchLine<'_>, allocation: &'a Allocation) -> Vec<map_by
         machine: line.source.machines.machine(&host.name),
     };
     allocation.hosts.iter().map(host).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::cluster::read::synthetic;
+    use crate::cluster::{ClusterDescription, NodeGroup};
+    use crate::lint::{Reading, read_guessed};
+
+    /// The reading of a job on two nodes of eight cores.
+    fn read(line: &str) -> Result<Reading, String> {
+        let machine = synthetic::parse("pack:2 [numa] core:4 pu:2").unwrap();
+        let names = (0..2).map(|node| format!("n{node}")).collect();
+        let description = ClusterDescription::uniform("c", names, NodeGroup::all_free(machine));
+        let script = format!(
+            "#!/bin/bash\n#PBS -l select=2:ncpus=8:mpiprocs=8 -l place=scatter\n{line} ./a\n"
+        );
+        let cluster = description.build().unwrap();
+        let guessed = read_guessed(&script, "job", &[], Some(&cluster));
+        guessed.map(|guessed| guessed.reading).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn what_the_other_version_refuses_is_a_warning() {
+        for options in
+            ["-np 4 --map-by core --bind-to socket", "-np 4 --npersocket 1 --map-by core"]
+        {
+            let reading = read(&format!("mpirun {options}")).unwrap();
+            assert!(reading.starts(), "{options}");
+            let [warning] = &reading.warnings[..] else { panic!("{:?}", reading.warnings) };
+            let found = (warning.trap.code, warning.line);
+            assert_eq!(found, ("options-do-not-mix", Some(3)), "{options}");
+            assert!(warning.text.starts_with("Open MPI 5.0: "), "{}", warning.text);
+        }
+    }
+
+    #[test]
+    fn words_that_the_other_version_does_not_know_are_noted() {
+        for (options, version, other) in [
+            ("-np 4 --rank-by core", "4.1", "5.0"),
+            ("-np 4 --bind-to-socket", "4.1", "5.0"),
+            ("-np 4 --rank-by fill", "5.0", "4.1"),
+            ("--map-by pe-list=0,1", "5.0", "4.1"),
+        ] {
+            let reading = read(&format!("mpirun {options}")).unwrap();
+            assert_eq!(reading.warnings, [], "{options}");
+            let start = format!("shown is what Open MPI {version} does; {other} refuses it (");
+            let mut notes = reading.notes.iter();
+            assert!(notes.any(|note| note.starts_with(&start)), "{:?}", reading.notes);
+        }
+    }
+
+    #[test]
+    fn what_the_other_version_does_is_not_predicted_silently() {
+        let reading = read("mpirun -np 4 --map-by slot --oversubscribe --bind-to core").unwrap();
+        let is_shown = |note: &String| {
+            note.starts_with("shown is what Open MPI 5.0 does; what 4.1 does is not")
+        };
+        assert!(reading.notes.iter().any(is_shown), "{:?}", reading.notes);
+    }
+
+    #[test]
+    fn what_both_versions_refuse_is_a_refusal() {
+        for (options, code) in [
+            ("-np 4 --map-by core:PE=2", "options-do-not-mix"),
+            ("-np 4 --map-by device=mlx5_0", "unknown-policy"),
+            ("-np 4 --map-by=core", "unknown-option"),
+            ("-np 4 --bycore --byslot", "options-do-not-mix"),
+        ] {
+            let reading = read(&format!("mpirun {options}")).unwrap();
+            assert!(!reading.starts(), "{options}");
+            assert_eq!(reading.ranks.len(), 4);
+            assert!(reading.warnings.iter().all(|it| it.trap.code == code && it.refused));
+        }
+    }
+
+    #[test]
+    fn what_is_not_predicted_says_what_the_other_version_does() {
+        let error = read("mpirun -np 4 --map-by dist:span").unwrap_err();
+        assert!(
+            error.contains("which depends on hwloc's distances to a device, expected"),
+            "{error}"
+        );
+        assert!(error.contains("Open MPI 5.0 refuses it (--map-by dist:span"), "{error}");
+        let error = read("mpirun -np 4 --mca rmaps_base_oversubscribe 1").unwrap_err();
+        assert!(error.contains("oversubscribe 1, which is not predicted"), "{error}");
+    }
+
+    #[test]
+    fn older_options_and_variables_say_where_ranks_run() {
+        for (line, expected) in [
+            ("mpirun -np 2 --pernode", "n0 n1"),
+            ("mpirun -np 4 --ppr 2:node", "n0 n0 n1 n1"),
+            ("mpirun -np 3 --cpus-per-proc 4", "n0 n0 n1"),
+        ] {
+            let reading = read(line).unwrap();
+            let hosts: Vec<&str> = reading.host_of_rank().collect();
+            assert_eq!(hosts.join(" "), expected, "{line}");
+        }
+        let parameter = "OMPI_MCA_rmaps_base_mapping_policy=node";
+        for line in [
+            format!("export {parameter}\nmpirun -np 4"),
+            format!("{parameter} mpirun -np 4"),
+            "mpirun -np 4 --mca rmaps_base_mapping_policy node".to_owned(),
+        ] {
+            let error = read(&line).unwrap_err();
+            assert!(error.contains("4.1 and 5.0 use different hosts"), "{line}: {error}");
+        }
+    }
 }

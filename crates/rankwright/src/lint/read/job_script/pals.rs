@@ -3,11 +3,11 @@
 
 use super::allocation::Allocation;
 use super::launch_line::LaunchLine;
-use super::mpirun;
 use crate::cluster::Machine;
 use crate::files::InputError;
 use crate::ids::{PuId, PuSet};
 use crate::lint::read::cpu_bind::CpuBind;
+use crate::lint::read::launch_options::program;
 use crate::lint::{Arguments, MOST_RANKS, PUS_UNKNOWN, Place, Reading, pu, traps};
 use crate::units::counted;
 
@@ -38,7 +38,7 @@ const APRUN: [&str; 25] = [
 /// Whether the command is aprun, or has options that only PALS has.
 pub(super) fn is_one(line: &LaunchLine<'_>) -> bool {
     let words = line.words();
-    let options = &words[..mpirun::program(&words)];
+    let options = &words[..program(&words)];
     let is_of_pals = |word: &String| OF_PALS.contains(&word.split('=').next().unwrap_or_default());
     let is_mpiexec = ["mpiexec", "mpirun"].contains(&line.launch.launcher.as_str());
     line.launch.launcher == "aprun" || is_mpiexec && options.iter().any(is_of_pals)
@@ -148,7 +148,7 @@ fn own_options(
     is_aprun: bool,
 ) -> Result<Vec<String>, InputError> {
     let mut words = line.words();
-    words.truncate(if is_aprun { aprun_program(&words) } else { mpirun::program(&words) });
+    words.truncate(if is_aprun { aprun_program(&words) } else { program(&words) });
     line.check_known(words.len())?;
     let mut words: Vec<String> =
         if is_aprun { words.iter().flat_map(|word| separated(word)).collect() } else { words };

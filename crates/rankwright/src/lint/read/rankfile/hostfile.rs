@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use super::map_by::{self, MapBy, Unread};
 use super::slot_list::Version;
+use super::slots;
 use crate::files::InputError;
 use crate::lint::{MOST_RANKS, Reading, Source, traps};
 use crate::units::counted;
@@ -36,23 +37,20 @@ pub(in crate::lint) fn is_one(text: &str) -> bool {
 pub(in crate::lint) fn read(source: &Source<'_>, version: Version) -> Result<Reading, InputError> {
     let mut reading = Reading::default();
     let arguments = source.arguments;
-    let is_unknown = map_by::warn_of_unknown(arguments, (Some(version), None), &mut reading);
     let map_by = match MapBy::of(arguments, version) {
-        Ok(map_by) if !is_unknown => map_by,
-        Err(Unread::Unpredicted(found)) if !is_unknown => {
+        Ok(map_by) => map_by,
+        Err(Unread::Unpredicted(found)) => {
             return Err(source.wrong_argument(&found, NOT_PREDICTED));
         }
         // Of a mapping that mpirun refuses, the hosts in their order.
-        other => {
-            if let Err(Unread::Refused(trap, text)) = other {
-                reading.refuse(trap, None, text);
-            }
+        Err(Unread::Refused(trap, text)) => {
+            reading.refuse(trap, None, text);
             MapBy::by_default(version)
         }
     };
-    let hosts = hosts(source, &mut reading)?;
+    let hosts = chosen(source, hosts(source, &mut reading)?)?;
     let slots =
-        hosts.iter().map(|host| slots(source, host, map_by)).collect::<Result<Vec<_>, _>>()?;
+        hosts.iter().map(|host| slots_of(source, host, &map_by)).collect::<Result<Vec<_>, _>>()?;
     if version == Version::Four && hosts.len() > 1 {
         let text =
             "if mpirun runs on one of these hosts, that host has the first ranks; for an order of \
@@ -68,7 +66,7 @@ pub(in crate::lint) fn read(source: &Source<'_>, version: Version) -> Result<Rea
         machine: source.machines.machine(host.name),
     });
     let parts: Vec<_> = parts.collect();
-    let ranks = arguments.ranks().unwrap_or_else(|| map_by.ranks(&parts));
+    let ranks = arguments.ranks_of_open_mpi(version).unwrap_or_else(|| map_by.ranks(&parts));
     if ranks > MOST_RANKS {
         return Err(source.wrong(None, &counted(ranks, "rank"), &format!("at most {MOST_RANKS}")));
     }
@@ -144,6 +142,29 @@ fn hosts<'a>(source: &Source<'a>, reading: &mut Reading) -> Result<Vec<Host<'a>>
     Ok(hosts)
 }
 
+/// The hosts that `-H` chooses, in its order and with its slots; without it all.
+fn chosen<'a>(source: &Source<'a>, hosts: Vec<Host<'a>>) -> Result<Vec<Host<'a>>, InputError> {
+    let mut chosen: Vec<Host<'a>> = Vec::new();
+    for (name, count) in slots::of_option(source.arguments) {
+        let wrong = |found: &str| {
+            let expected =
+                "hosts of the file, each with a number of slots; others are not predicted";
+            source.wrong_argument(&format!("-H {found}"), expected)
+        };
+        let host = hosts.iter().find(|host| host.name == name).ok_or_else(|| wrong(name))?;
+        let count = count.parse().ok().filter(|count| (1..=MOST_RANKS).contains(count));
+        let count: usize = count.ok_or_else(|| wrong(&format!("{name} with these slots")))?;
+        if source.arguments.words().any(|word| word == ":") {
+            return Err(wrong("of one of several programs"));
+        }
+        match chosen.iter_mut().find(|it| it.name == name) {
+            Some(before) => before.slots = before.slots.map(|it| it.saturating_add(count)),
+            None => chosen.push(Host { slots: Some(count), ..*host }),
+        }
+    }
+    Ok(if chosen.is_empty() { hosts } else { chosen })
+}
+
 /// The host and the number of `n0:4`, the form of Hydra.
 fn of_hydra(name: &str) -> Option<(&str, usize)> {
     // An address of IPv6 has more colons.
@@ -172,7 +193,7 @@ fn fields<'a>(
 
 /// The slots of a host: as given, or one for each of its lines, or one per core (hardware thread) if it has
 /// one line.
-fn slots(source: &Source<'_>, host: &Host<'_>, map_by: MapBy<'_>) -> Result<usize, InputError> {
+fn slots_of(source: &Source<'_>, host: &Host<'_>, map_by: &MapBy<'_>) -> Result<usize, InputError> {
     if let Some(slots) = host.slots {
         return Ok(slots);
     }

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use crate::files::InputError;
 use crate::launch::launchers::openmpi4::LONGEST_TOGETHER;
 use crate::lint::machines::short;
-use crate::lint::{MOST_RANKS, Place, Reading, Source, leading_number, listed, traps};
+use crate::lint::{Arguments, MOST_RANKS, Place, Reading, Source, leading_number, listed, traps};
 use slot_list::{SlotList, Unit, Version};
 use tokens::{Token, Tokens};
 
@@ -42,6 +42,8 @@ struct Entry<'a> {
 }
 
 fn read(source: &Source<'_>, version: Version) -> Result<Reading, InputError> {
+    let words = source.arguments.without_programs();
+    let source = &Source { arguments: Arguments::new(&words), ..*source };
     if seq::is_wanted(source.arguments) {
         return seq::read(source);
     }
@@ -78,8 +80,14 @@ fn read(source: &Source<'_>, version: Version) -> Result<Reading, InputError> {
         Version::Five if mapping.to_ascii_lowercase().contains(":hwtcpus") => Unit::Thread,
         _ => Unit::Core,
     };
-    let mut lines =
-        Lines { source, reading, entries: BTreeMap::new(), ranks_named: 0, has_slots: false };
+    let mut lines = Lines {
+        source,
+        reading,
+        entries: BTreeMap::new(),
+        ranks_given: arguments.ranks_of_open_mpi(version),
+        ranks_named: 0,
+        has_slots: false,
+    };
     lines.read()?;
     lines.check_ranks();
     lines.check_hosts();
@@ -98,6 +106,8 @@ struct Lines<'a> {
     source: &'a Source<'a>,
     reading: Reading,
     entries: BTreeMap<usize, Entry<'a>>,
+    /// The number of ranks that the arguments say.
+    ranks_given: Option<usize>,
     /// The number of lines that name a rank; mpirun starts that many ranks without `-np`.
     ranks_named: usize,
     /// Whether any slot list has been read.
@@ -247,7 +257,7 @@ impl<'a> Lines<'a> {
 
     /// Compares the ranks with the number of ranks to start.
     fn check_ranks(&mut self) {
-        let given = self.source.arguments.ranks();
+        let given = self.ranks_given;
         let expected = given.unwrap_or(self.ranks_named);
         let missing: Vec<u32> = (0..)
             .zip(0..expected.min(MOST_RANKS))
@@ -264,7 +274,7 @@ impl<'a> Lines<'a> {
                 format!("{expected} ranks are started{counted}, but the file has no {which}");
             self.reading.refuse(&traps::RANK_MISSING, None, text);
         }
-        if self.source.arguments.ranks().is_some() {
+        if given.is_some() {
             let beyond = self.entries.split_off(&expected);
             if let Some((rank, entry)) = beyond.first_key_value() {
                 let text = format!("{expected} ranks are started, so rank {rank} is not");

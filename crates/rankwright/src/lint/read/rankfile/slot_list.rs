@@ -15,6 +15,16 @@ pub(in crate::lint) enum Version {
     Five,
 }
 
+impl Version {
+    /// As texts call it: `4.1`.
+    pub(in crate::lint) fn name(self) -> &'static str {
+        match self {
+            Self::Four => "4.1",
+            Self::Five => "5.0",
+        }
+    }
+}
+
 /// The index space of plain numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::lint) enum Unit {

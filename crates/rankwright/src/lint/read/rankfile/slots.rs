@@ -6,8 +6,15 @@ use std::path::Path;
 use crate::cluster::read::hostfile;
 use crate::files::{self, InputError};
 use crate::lint::machines::short;
-use crate::lint::{Reading, Source, traps};
+use crate::lint::{Arguments, Reading, Source, traps};
 use crate::units::counted;
+
+/// The hosts that `-H` lists, and what it says of their slots.
+pub(super) fn of_option(arguments: Arguments<'_>) -> impl Iterator<Item = (&str, &str)> {
+    let lists = arguments.values(&["-H", "--host", "-host"]);
+    let entry = |entry| str::split_once(entry, ':').unwrap_or((entry, "1"));
+    lists.flat_map(move |list| list.split(',').map(entry))
+}
 
 /// Reports hosts that have more ranks than slots.
 pub(super) fn check<'a>(
@@ -44,8 +51,7 @@ fn slots(source: &Source<'_>) -> Result<BTreeMap<String, Option<usize>>, InputEr
         }
     }
     // A host has one slot for each time that the list names it.
-    for entry in source.arguments.values(&["-H", "--host", "-host"]).flat_map(|l| l.split(',')) {
-        let (host, count) = entry.split_once(':').unwrap_or((entry, "1"));
+    for (host, count) in of_option(source.arguments) {
         let sum = slots.entry(short(host).to_owned()).or_insert(Some(0));
         *sum = sum
             .zip(count.parse().ok())

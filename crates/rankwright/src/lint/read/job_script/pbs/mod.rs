@@ -7,6 +7,7 @@ use super::launch_line::{self, LaunchLine, given, variables};
 use super::shell::Shell;
 use super::{hostfile, mpirun, pals};
 use crate::files::InputError;
+use crate::lint::read::launch_options::program;
 use crate::lint::read::script::{Starter, is_mpi_launcher};
 use crate::lint::{Reading, Source, traps};
 use resources::Request;
@@ -78,7 +79,7 @@ fn shell(request: &Request, allocation: &Allocation) -> Shell {
 fn warn_of_one_rank(line: &LaunchLine<'_>, request: &Request, reading: &mut Reading) {
     let Some((at, cpus)) = request.without_ranks() else { return };
     let words = line.words();
-    let options = &words[..mpirun::program(&words)];
+    let options = &words[..program(&words)];
     let is_count = |word: &String| ["-n", "-np", "--np", "-ppn", "-N"].contains(&word.as_str());
     if options.iter().any(is_count) {
         return;

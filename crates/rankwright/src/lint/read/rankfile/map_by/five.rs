@@ -27,9 +27,10 @@ impl Node<'_> {
         self.ranks.len() >= self.slots
     }
 
-    /// The number of free CPUs of the host, or of one of its parts.
+    /// The number of free CPUs of the host, or of one of its parts; an unknown machine has enough.
     fn free(&self, part: Option<usize>) -> usize {
         match part {
+            _ if !self.topology.is_known() => usize::MAX,
             None => self.free.iter().filter(|free| **free).count(),
             Some(part) => self.parts[part].cpus.iter().filter(|cpu| self.free[**cpu]).count(),
         }
@@ -335,7 +336,11 @@ impl Job<'_> {
                     return Err(Stop::Refused("the list has too few CPUs".to_owned()));
                 };
                 let bound = if self.policy.ordered { vec![*first] } else { all.clone() };
-                let place = self.place_of_list(host, &bound)?;
+                let place = if bound.is_empty() {
+                    Place::Unbound
+                } else {
+                    self.place_of_list(host, &bound)?
+                };
                 self.nodes[host].ranks.push((0, place));
                 self.mapped += 1;
             }
@@ -372,6 +377,9 @@ impl Job<'_> {
     ) -> Result<Place, Stop> {
         if unit.is_none() {
             return Ok(Place::Unbound);
+        }
+        if !self.nodes[host].topology.is_known() {
+            return Ok(Place::Unknown);
         }
         if self.each() > 1 {
             return self.bind_to_several(host, part);

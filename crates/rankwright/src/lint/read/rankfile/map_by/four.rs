@@ -25,7 +25,7 @@ impl Node<'_> {
 pub(super) fn plan(policy: &Policy<'_>, hosts: &[(Topology<'_>, usize)], ranks: usize) -> Plan {
     let map = policy.map.unwrap_or(default_map(policy, ranks));
     let nodes = hosts.iter().map(|(topology, slots)| Node { topology, slots: *slots, ranks: 0 });
-    let mut job = Job { policy, map, ranks, nodes: nodes.collect(), refusal: None };
+    let mut job = Job { policy, map, ranks, mapped: 0, nodes: nodes.collect(), refusal: None };
     job.count();
     let mut plan = Plan { unit: job.unit(), refusal: job.refusal.take(), ..Plan::default() };
     let located: Vec<Located> = job.nodes.iter().map(|node| job.locate(node)).collect();
@@ -53,6 +53,8 @@ struct Job<'a> {
     policy: &'a Policy<'a>,
     map: Map<'a>,
     ranks: usize,
+    /// The number of ranks that hosts have so far.
+    mapped: usize,
     nodes: Vec<Node<'a>>,
     refusal: Option<String>,
 }
@@ -73,10 +75,9 @@ impl Job<'_> {
             Map::Part(_) => self.count_by_part(),
             Map::Ppr(each, part) => self.count_per_part(each, part),
         }
-        let mapped: usize = self.nodes.iter().map(|node| node.ranks).sum();
-        if mapped < self.ranks {
+        if self.mapped < self.ranks {
             self.refusal
-                .get_or_insert(format!("the hosts have room for {}", counted(mapped, "rank")));
+                .get_or_insert(format!("the hosts have room for {}", counted(self.mapped, "rank")));
         }
     }
 
@@ -88,9 +89,10 @@ impl Job<'_> {
 
     /// Maps at most `count` further ranks to a host; returns whether all ranks are mapped now.
     fn give(&mut self, host: usize, count: usize) -> bool {
-        let mapped: usize = self.nodes.iter().map(|node| node.ranks).sum();
-        self.nodes[host].ranks += count.min(self.ranks - mapped);
-        mapped.saturating_add(count) >= self.ranks
+        let count = count.min(self.ranks - self.mapped);
+        self.nodes[host].ranks += count;
+        self.mapped += count;
+        self.mapped == self.ranks
     }
 
     /// Refuses a host with more ranks than slots.
@@ -111,8 +113,7 @@ impl Job<'_> {
             }
         }
         // With -N, what is left is shared out.
-        let mapped: usize = self.nodes.iter().map(|node| node.ranks).sum();
-        let (each, mut more) = divided(self.ranks - mapped, self.nodes.len());
+        let (each, mut more) = divided(self.ranks - self.mapped, self.nodes.len());
         for host in 0..self.nodes.len() {
             let share = each + usize::from(more > 0);
             more = more.saturating_sub(1);
@@ -125,10 +126,11 @@ impl Job<'_> {
     }
 
     fn count_by_node(&mut self) {
-        let (mut mapped, mut left) = (0, self.nodes.len());
-        while mapped < self.ranks && left > 0 {
-            let each = ((self.ranks - mapped) / left).max(1);
-            let mut more = (self.ranks - mapped).saturating_sub(each * left);
+        let mut left = self.nodes.len();
+        while self.mapped < self.ranks && left > 0 {
+            let missing = self.ranks - self.mapped;
+            let each = (missing / left).max(1);
+            let mut more = missing.saturating_sub(each * left);
             left = 0;
             for host in 0..self.nodes.len() {
                 let node = &self.nodes[host];
@@ -147,7 +149,6 @@ impl Job<'_> {
                     return;
                 }
             }
-            mapped = self.nodes.iter().map(|node| node.ranks).sum();
         }
     }
 
@@ -230,10 +231,12 @@ impl Job<'_> {
             .zip(located)
             .map(|(node, located)| {
                 let targets = node.topology.parts(part);
+                let is_known = node.topology.is_known();
+                let overlap = |part: &Part, target: &Part| !is_known || part.overlaps(target);
                 let overlaps: Vec<Vec<bool>> = located
                     .parts
                     .iter()
-                    .map(|part| targets.iter().map(|target| part.overlaps(target)).collect())
+                    .map(|part| targets.iter().map(|target| overlap(part, target)).collect())
                     .collect();
                 number::OnParts {
                     count: node.ranks,
@@ -273,6 +276,9 @@ impl Job<'_> {
         located: &Located,
     ) -> Result<Vec<Place>, String> {
         let Some(unit) = unit else { return Ok(vec![Place::Unbound; node.ranks]) };
+        if !node.topology.is_known() {
+            return Ok(vec![Place::Unknown; node.ranks]);
+        }
         let each = self.policy.cpus.unwrap_or(0);
         let is_small = |part: &usize| located.parts[*part].cpus.len() < each;
         if matches!(self.map, Map::Part(_)) && located.of_rank.iter().any(is_small) {

@@ -4,16 +4,18 @@
 mod five;
 mod four;
 mod number;
+mod options;
 mod parts;
 mod policy;
 
 use super::slot_list::Version;
 use crate::cluster::Machine;
-use crate::lint::{Arguments, MOST_RANKS, PUS_UNKNOWN, Place, Reading, traps};
+use crate::lint::{Arguments, PUS_UNKNOWN, Place, Reading, traps};
 use crate::units::counted;
 use parts::{Resource, Topology};
 use policy::{Map, Policy, RankBy};
 
+pub(in crate::lint) use options::has_own;
 pub(in crate::lint) use policy::Unread;
 
 /// A host with its slots.
@@ -45,7 +47,7 @@ struct Plan {
 }
 
 /// How ranks are mapped, numbered and bound.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 pub(in crate::lint) struct MapBy<'a>(Policy<'a>);
 
 impl<'a> MapBy<'a> {
@@ -93,8 +95,12 @@ impl<'a> MapBy<'a> {
             _ => match self.0.cpus {
                 Some(each) if each > 1 && !four => {
                     let topologies = self.topologies(hosts, slots);
-                    let ranks: usize =
-                        topologies.iter().map(|(topology, _)| topology.cpus() / each).sum();
+                    let room = |(topology, slots): &(Topology<'_>, usize)| match topology.is_known()
+                    {
+                        true => topology.cpus() / each,
+                        false => *slots,
+                    };
+                    let ranks = topologies.iter().map(room).fold(0, usize::saturating_add);
                     ranks.clamp(1, slots.max(1))
                 }
                 _ => slots,
@@ -116,11 +122,8 @@ impl<'a> MapBy<'a> {
         if let Some(policy::Bind::To(part)) = self.0.bind {
             needed.push(part);
         }
-        let each = self.0.cpus.unwrap_or(1);
-        let topology = |host: &Host<'b>| {
-            let room = host.slots.min(ranks).saturating_mul(each).clamp(1, MOST_RANKS);
-            (Topology::new(host.machine, self.0.threads, &needed, room), host.slots)
-        };
+        let topology =
+            |host: &Host<'b>| (Topology::new(host.machine, self.0.threads, &needed), host.slots);
         hosts.iter().map(topology).collect()
     }
 
@@ -154,14 +157,14 @@ impl<'a> MapBy<'a> {
             let text = format!(
                 "-np {ranks} ends within a part of {}: Open MPI 5.0 maps {}, starts none, and ends with \
                  exit code 0",
-                self.0.text,
+                self.0.shown(),
                 counted(plan.mapped, "rank")
             );
             reading.refuse(&traps::PPR_NP, None, text);
         }
         if let Some(why) = &plan.refusal {
             let trap = if self.is_per_part() { &traps::PPR_FULL } else { &traps::MAP_FULL };
-            let policy = self.shown();
+            let policy = self.0.shown();
             reading.refuse(trap, None, format!("{} for {policy}: {why}", counted(ranks, "rank")));
         }
         if plan.order.is_empty() {
@@ -182,15 +185,6 @@ impl<'a> MapBy<'a> {
         Ok(())
     }
 
-    /// What the arguments say, or that they say nothing.
-    fn shown(&self) -> String {
-        match self.0.text {
-            "" => "the default mapping".to_owned(),
-            text if text.starts_with('-') => text.to_owned(),
-            text => format!("--map-by {text}"),
-        }
-    }
-
     /// An error if the hosts of ranks depend on parts of this host.
     fn check_known(&self, host: &Host<'_>, ranks: usize) -> Result<(), String> {
         let spans =
@@ -201,9 +195,14 @@ impl<'a> MapBy<'a> {
             Map::Ppr(_, part) if counts(part) => {}
             Map::List(_) => {}
             _ if spans || per => {}
+            // 5.0 then goes on to the next host where the CPUs end, not the slots.
+            Map::Part(_)
+                if self.0.version == Version::Five
+                    && self.0.oversubscribe
+                    && matches!(self.0.bind, Some(policy::Bind::To(_))) => {}
             _ => return Ok(()),
         }
-        let (shown, name) = (self.shown(), host.name);
+        let (shown, name) = (self.0.shown(), host.name);
         Err(match host.machine {
             None => format!("{shown}, which counts parts of {name}"),
             Some(_) => format!("{shown}, but {name} without caches"),
@@ -213,9 +212,19 @@ impl<'a> MapBy<'a> {
     /// Tells what mpirun binds to, and why cores are unknown.
     fn tell(&self, unit: Option<Resource>, hosts: &[Host<'_>], reading: &mut Reading) {
         let five = self.0.version == Version::Five;
+        if let Some(ignored) = &self.0.ignored {
+            let text = format!("Open MPI {} ignores {ignored}", self.0.version.name());
+            reading.warn(&traps::PARAMETER_IGNORED, None, text);
+        }
         if five && self.0.oversubscribe && self.0.bind.is_none() && unit.is_none() {
-            let text = format!("`{}` without --bind-to: no rank is bound", self.shown());
+            let text = format!("`{}` without --bind-to: no rank is bound", self.0.shown());
             reading.warn(&traps::OVERSUBSCRIBE, None, text);
+        } else if matches!(self.0.map, Some(Map::List(_))) {
+            if let Some(rank) = reading.ranks.iter().find(|rank| !rank.bound) {
+                let (shown, host) = (self.0.shown(), &rank.host);
+                let text = format!("`{shown}` has no CPU of {host}: its ranks are not bound");
+                reading.warn(&traps::SLOT_EMPTY, None, text);
+            }
         } else if unit.is_some() && reading.ranks.iter().any(|rank| !rank.bound) {
             let text = "ranks of a host are not bound: it has too few CPUs for its ranks or slots";
             reading.notes.push(text.to_owned());
@@ -239,39 +248,4 @@ impl<'a> MapBy<'a> {
             reading.notes.push(format!("{PUS_UNKNOWN}: the caches of {host} are not known"));
         }
     }
-}
-
-/// Warns of a `--map-by` or `--bind-to` that mpirun refuses (without a version: that both refuse), and
-/// returns whether it is the first.
-pub(in crate::lint) fn warn_of_unknown(
-    arguments: Arguments<'_>,
-    (version, line): (Option<Version>, Option<usize>),
-    reading: &mut Reading,
-) -> bool {
-    let binding = arguments.value(&["--bind-to", "-bind-to"]);
-    if version == Some(Version::Four)
-        && binding.is_some_and(|binding| binding.split(':').next() == Some("package"))
-    {
-        let text = "--bind-to package: Open MPI 4.1 calls it socket".to_owned();
-        reading.refuse(&traps::POLICY, line, text);
-    }
-    let Some(policy) = arguments.value(&["--map-by", "-map-by"]) else { return false };
-    let lower = policy.to_ascii_lowercase();
-    let mut words = lower.split([':', '=']);
-    let first = words.next().unwrap_or_default();
-    let resource = words.nth(1).filter(|_| first == "ppr").unwrap_or_default();
-    let in_4 = !["board", "device", "package", "pe-list"].contains(&first) && resource != "package";
-    let in_5 = !["device", "dist", "board"].contains(&first) && resource != "board";
-    let (known, others) = match version {
-        Some(Version::Four) => (in_4, "Open MPI 4.1"),
-        Some(Version::Five) => (in_5, "Open MPI 5.0"),
-        None => (in_4 || in_5, "Open MPI 4.1 and 5.0"),
-    };
-    if !known {
-        let later = if first == "device" { "; only later versions of PRRTE have it" } else { "" };
-        let text = format!("--map-by {policy}: {others} end with \"not recognized\"{later}");
-        let text = if version.is_some() { text.replace(" end with", " ends with") } else { text };
-        reading.refuse(&traps::POLICY, line, text);
-    }
-    !known
 }

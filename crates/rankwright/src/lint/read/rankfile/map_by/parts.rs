@@ -4,8 +4,6 @@ use crate::cluster::{Core, Machine};
 use crate::ids::CoreId;
 use crate::lint::Place;
 
-use super::super::slot_list::Version;
-
 /// A kind of parts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::lint) enum Resource {
@@ -19,12 +17,11 @@ pub(in crate::lint) enum Resource {
 }
 
 impl Resource {
-    /// The resource that `--map-by`, `--rank-by` or `--bind-to` calls so.
-    pub(in crate::lint) fn named(name: &str, version: Option<Version>) -> Option<Self> {
+    /// The resource that `--map-by`, `--rank-by` or `--bind-to` calls so; 4.1 does not know `package`.
+    pub(in crate::lint) fn named(name: &str) -> Option<Self> {
         Some(match name.to_ascii_lowercase().as_str() {
             "node" => Self::Node,
-            "socket" => Self::Package,
-            "package" | "skt" if version != Some(Version::Four) => Self::Package,
+            "socket" | "package" => Self::Package,
             "numa" => Self::Numa,
             "l1cache" => Self::Cache(1),
             "l2cache" => Self::Cache(2),
@@ -80,8 +77,8 @@ impl Part {
 /// The parts of one host.
 #[derive(Debug)]
 pub(super) struct Topology<'a> {
-    /// `None` if what is asked for is not known of the machine: the host then stands for one with a single
-    /// part of each kind that has room for all ranks, and no rank has a known place.
+    /// `None` if what is asked for is not known of the machine: the host then has a single part of each kind,
+    /// with room for all ranks, and no rank has a known place.
     machine: Option<&'a Machine>,
     /// The PUs (L#) of each CPU.
     cpus: Vec<Vec<usize>>,
@@ -90,22 +87,14 @@ pub(super) struct Topology<'a> {
 }
 
 impl<'a> Topology<'a> {
-    /// The parts of this machine if it has all of `needed`; `room` is the number of cores for a host of
-    /// which too little is known.
-    pub(super) fn new(
-        machine: Option<&'a Machine>,
-        threads: bool,
-        needed: &[Resource],
-        room: usize,
-    ) -> Self {
+    /// The parts of this machine if it has all of `needed`.
+    pub(super) fn new(machine: Option<&'a Machine>, threads: bool, needed: &[Resource]) -> Self {
         let known = |machine: &&Machine| needed.iter().all(|it| groups(machine, *it).is_some());
         let machine = machine.filter(known);
-        let cores: Vec<Vec<usize>> = match machine {
-            Some(machine) => {
-                machine.core_ids().map(|core| machine.pus_of(core).collect()).collect()
-            }
-            None => (0..room).map(|core| vec![core]).collect(),
+        let cores_of = |machine: &Machine| {
+            machine.core_ids().map(|core| machine.pus_of(core).collect()).collect()
         };
+        let cores: Vec<Vec<usize>> = machine.map_or_else(Vec::new, cores_of);
         let pus = cores.iter().map(Vec::len).sum();
         let cpus = if threads { (0..pus).map(|pu| vec![pu]).collect() } else { cores.clone() };
         Self { machine, cpus, cores }
@@ -115,12 +104,13 @@ impl<'a> Topology<'a> {
         self.machine.is_some()
     }
 
-    /// The parts of this kind, in order; empty if the machine has none.
+    /// The parts of this kind, in order; empty if the machine has none. The one part of an unknown machine
+    /// lists no PUs.
     pub(super) fn parts(&self, resource: Resource) -> Vec<Part> {
         let pus: Vec<Vec<usize>> = match (resource, self.machine) {
+            (_, None) => return vec![Part { pus: Vec::new(), cpus: Vec::new() }],
             (Resource::Core, _) => self.cores.clone(),
             (Resource::Thread, _) => self.cores.iter().flatten().map(|pu| vec![*pu]).collect(),
-            (_, None) => vec![self.cores.concat()],
             (_, Some(machine)) => groups(machine, resource)
                 .unwrap_or_default()
                 .into_iter()
@@ -144,7 +134,7 @@ impl<'a> Topology<'a> {
         Part { pus, cpus }
     }
 
-    /// The number of CPUs.
+    /// The number of CPUs; 0 if the machine is unknown.
     pub(super) fn cpus(&self) -> usize {
         self.cpus.len()
     }

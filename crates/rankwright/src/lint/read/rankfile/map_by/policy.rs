@@ -1,6 +1,7 @@
 //! What the arguments of `mpirun` say of mapping, numbering and binding.
 
 use super::super::slot_list::Version;
+use super::options::{Given, Options};
 use super::parts::Resource;
 use crate::lint::{Arguments, Trap, traps};
 
@@ -47,11 +48,13 @@ pub(super) enum Bind {
 }
 
 /// All of these.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(super) struct Policy<'a> {
     pub(super) version: Version,
-    /// What `--map-by` says, with modifiers; or the option that stands for it.
-    pub(super) text: &'a str,
+    /// The options that say how ranks are mapped, as they are written; empty without any.
+    written: String,
+    /// A parameter of the other version, which this one ignores.
+    pub(super) ignored: Option<String>,
     /// `None` for the default.
     pub(super) map: Option<Map<'a>>,
     /// Whether the mapping balances the ranks over the parts of all hosts.
@@ -89,30 +92,22 @@ pub(in crate::lint) enum Unread {
     Refused(&'static Trap, String),
 }
 
-impl Unread {
-    /// The text without the trap.
-    pub(in crate::lint) fn text(self) -> String {
-        match self {
-            Self::Unpredicted(text) | Self::Refused(_, text) => text,
-        }
-    }
-}
-
 /// Options for the number of ranks on each host, or on each package of a host.
-const PER_PART: [(&str, Resource); 5] = [
-    ("-N", Resource::Node),
-    ("--npernode", Resource::Node),
-    ("-npernode", Resource::Node),
-    ("--npersocket", Resource::Package),
-    ("-npersocket", Resource::Package),
-];
+const PER_PART: [&str; 4] = ["pernode", "N", "npernode", "npersocket"];
+
+/// Options that are a mapping.
+const BY: [&str; 3] = ["bynode", "bycore", "byslot"];
+
+/// Options for the number of CPUs of a rank.
+const PER_RANK: [&str; 2] = ["cpus-per-proc", "cpus-per-rank"];
 
 impl<'a> Policy<'a> {
     /// The mapping without any argument.
     pub(super) fn by_default(version: Version) -> Self {
         Self {
             version,
-            text: "",
+            written: String::new(),
+            ignored: None,
             map: None,
             span: false,
             is_assumed: false,
@@ -131,30 +126,36 @@ impl<'a> Policy<'a> {
 
     /// The mapping that the arguments ask for.
     pub(super) fn of(arguments: Arguments<'a>, version: Version) -> Result<Self, Unread> {
-        let has = |name: &str| has(arguments, name);
+        let options = Options::of(arguments, version)?;
+        let once = ["map-by", "rank-by", "bind-to"];
+        if let (Version::Five, Some(name)) = (version, options.twice(&once)) {
+            return Err(mix(format!("--{name} is given twice")));
+        }
+        let (threads, oversubscribe) =
+            (options.has("use-hwthread-cpus"), options.has("oversubscribe"));
         let mut policy = Self {
-            text: arguments.value(&["--map-by", "-map-by"]).unwrap_or_default(),
-            map: has("bynode").then_some(Map::Node),
-            threads: has("use-hwthread-cpus"),
-            slots_are_threads: has("use-hwthread-cpus"),
-            oversubscribe: has("oversubscribe"),
+            ignored: options.ignored.clone(),
+            threads,
+            slots_are_threads: threads,
+            oversubscribe,
+            keeps_to_slots: options.has("nooversubscribe"),
+            // The option, not the modifier, also lets 4.1 bind more ranks than CPUs.
+            overload: oversubscribe && version == Version::Four,
             ..Self::by_default(version)
         };
-        if has("bynode") {
-            policy.rank_by = Some(RankBy::Node);
+        policy.read_bindings(&options)?;
+        if let Some(given) = options.get("map-by") {
+            policy.written.clone_from(&given.shown);
+            policy.read_map(given)?;
         }
-        // The option, not the modifier, also lets 4.1 bind more ranks than CPUs.
-        policy.overload = policy.oversubscribe && version == Version::Four;
-        if let Some(binding) = arguments.value(&["--bind-to", "-bind-to"]) {
-            policy.read_binding(binding)?;
+        if let Some(given) = options.get("rank-by") {
+            policy.rank_by = Some(ranking(given.value, version)?);
         }
-        if !policy.text.is_empty() {
-            policy.read_map(policy.text)?;
+        match version {
+            Version::Four => policy.read_others_4(&options)?,
+            Version::Five => policy.read_others_5(&options)?,
         }
-        if let Some(rank_by) = arguments.value(&["--rank-by", "-rank-by"]) {
-            policy.rank_by = Some(ranking(rank_by, version)?);
-        }
-        policy.read_per_part(arguments)?;
+        policy.read_cpus(&options)?;
         policy.check_mix()?;
         policy.check_predicted(arguments.words().any(|word| word == ":"))?;
         if version == Version::Five && (policy.ordered || policy.cpus.is_some_and(|it| it > 1)) {
@@ -168,12 +169,35 @@ impl<'a> Policy<'a> {
         Ok(policy)
     }
 
-    fn read_binding(&mut self, binding: &str) -> Result<(), Unread> {
+    /// What the arguments say of the mapping, or that they say nothing.
+    pub(super) fn shown(&self) -> &str {
+        if self.written.is_empty() { "the default mapping" } else { &self.written }
+    }
+
+    fn read_bindings(&mut self, options: &Options<'a>) -> Result<(), Unread> {
+        let all = options.each(&["bind-to", "bind-to-core", "bind-to-socket"]);
+        let object = |given: &Given<'a>| given.name.strip_prefix("bind-to-").unwrap_or(given.value);
+        let Some(first) = all.first() else { return Ok(()) };
+        if let Some(other) = all.get(1)
+            && (self.version == Version::Five || object(first) != object(other))
+        {
+            let text = format!("{} and {}", first.shown, other.shown);
+            let is_forgotten =
+                self.version == Version::Five && options.is_forgotten("bind-to-core");
+            return Err(if is_forgotten { Unread::Unpredicted(text) } else { mix(text) });
+        }
+        self.read_binding(object(first), &first.shown)
+    }
+
+    fn read_binding(&mut self, binding: &str, shown: &str) -> Result<(), Unread> {
         let lower = binding.to_ascii_lowercase();
         let mut words = lower.split([':', ',']);
         let name = words.next().unwrap_or_default();
-        let wrong = || Unread::Unpredicted(format!("--bind-to {binding}"));
-        self.bind = match (name, Resource::named(name, Some(self.version))) {
+        let wrong = || Unread::Unpredicted(shown.to_owned());
+        if name == "skt" || name == "package" && self.version == Version::Four {
+            return Err(unknown(shown, ""));
+        }
+        self.bind = match (name, Resource::named(name)) {
             ("none", _) => Some(Bind::None),
             // 4.1 then binds to nothing.
             ("board", _) if self.version == Version::Four => Some(Bind::None),
@@ -194,31 +218,41 @@ impl<'a> Policy<'a> {
         Ok(())
     }
 
-    fn read_map(&mut self, text: &'a str) -> Result<(), Unread> {
-        let wrong = || Unread::Unpredicted(format!("--map-by {text}"));
-        let (name, mut modifiers) = text.split_once(':').unwrap_or((text, ""));
+    /// Reads `--map-by`.
+    fn read_map(&mut self, given: &Given<'a>) -> Result<(), Unread> {
+        let wrong = || Unread::Unpredicted(given.shown.clone());
+        let (name, mut modifiers) = given.value.split_once(':').unwrap_or((given.value, ""));
         let (key, value) = name.split_once('=').unwrap_or((name, ""));
         let key = key.to_ascii_lowercase();
+        let five = self.version == Version::Five;
         self.map = match key.as_str() {
             "" => None,
             "slot" => Some(Map::Slot),
             "node" => Some(Map::Node),
-            "pe-list" if self.version == Version::Five && is_list(value) => Some(Map::List(value)),
+            "device" => {
+                let later = "; only later versions of PRRTE have it";
+                return Err(unknown(&given.shown, later));
+            }
+            "board" | "skt" => {
+                return Err(unknown(&given.shown, ""));
+            }
+            "dist" if five => return Err(unknown(&given.shown, "")),
+            "package" | "pe-list" if !five => {
+                return Err(unknown(&given.shown, ""));
+            }
+            "pe-list" if is_list(value) => Some(Map::List(value)),
             "ppr" => {
-                let (each, rest) = modifiers.split_once(':').ok_or_else(wrong)?;
-                let (part, rest) = rest.split_once(':').unwrap_or((rest, ""));
+                let (map, rest) = self.per_resource(modifiers, given)?;
                 modifiers = rest;
-                let each = each.parse().ok().filter(|each| *each > 0).ok_or_else(wrong)?;
-                let part = Resource::named(part, Some(self.version)).ok_or_else(wrong)?;
-                Some(Map::Ppr(each, part))
+                Some(map)
             }
             "dist" => {
                 let text =
-                    format!("--map-by {text}, which depends on hwloc's distances to a device");
+                    format!("{}, which depends on hwloc's distances to a device", given.shown);
                 return Err(Unread::Unpredicted(text));
             }
             name => {
-                let part = Resource::named(name, Some(self.version)).ok_or_else(wrong)?;
+                let part = Resource::named(name).ok_or_else(wrong)?;
                 // Hardware threads are then the CPUs.
                 self.threads |= part == Resource::Thread;
                 Some(Map::Part(part))
@@ -229,6 +263,27 @@ impl<'a> Policy<'a> {
             self.complete_4();
         }
         Ok(())
+    }
+
+    /// Reads `2:socket` with modifiers behind it; these are returned.
+    fn per_resource<'b>(
+        &self,
+        text: &'b str,
+        given: &Given<'_>,
+    ) -> Result<(Map<'a>, &'b str), Unread> {
+        let wrong = || Unread::Unpredicted(given.shown.clone());
+        let (each, rest) = text.split_once(':').ok_or_else(wrong)?;
+        let (part, rest) = rest.split_once(':').unwrap_or((rest, ""));
+        let each = each.parse().ok().filter(|each| *each > 0).ok_or_else(wrong)?;
+        let name = part.to_ascii_lowercase();
+        let five = self.version == Version::Five;
+        if name == "board" || !five && ["package", "skt"].contains(&name.as_str()) {
+            return Err(unknown(&given.shown, ""));
+        }
+        // As a resource 5.0 knows `skt` too.
+        let name = if name == "skt" { "package" } else { &name };
+        let part = Resource::named(name).ok_or_else(wrong)?;
+        Ok((Map::Ppr(each, part), rest))
     }
 
     /// Reads `PE=2`, `span` and so on: between commas in 4.1, which ignores what follows `PE=2:`, and
@@ -266,37 +321,129 @@ impl<'a> Policy<'a> {
         }
     }
 
-    /// Reads `-N` and the like.
-    fn read_per_part(&mut self, arguments: Arguments<'a>) -> Result<(), Unread> {
-        let values = PER_PART.into_iter().filter_map(|(option, part)| {
-            let value = arguments.value(&[option])?;
-            Some((option, part, value))
-        });
-        for (option, part, value) in values {
-            let wrong = || Unread::Unpredicted(format!("{option} {value}"));
-            let each = value.parse().ok().filter(|each| *each > 0).ok_or_else(wrong)?;
-            // 5.0 rewrites all of these options, in an order of its own.
-            let rewritten = self.oversubscribe || has(arguments, "use-hwthread-cpus");
-            if self.per.is_some() || rewritten && self.version == Version::Five {
-                return Err(wrong());
+    /// The mapping of an option other than `--map-by`; its modifiers are read.
+    fn map_of(&mut self, given: &Given<'a>) -> Result<Map<'a>, Unread> {
+        let wrong = || Unread::Unpredicted(given.shown.clone());
+        let count = || given.value.parse().ok().filter(|each| *each > 0).ok_or_else(wrong);
+        Ok(match given.name {
+            "bynode" => Map::Node,
+            "bycore" => Map::Part(Resource::Core),
+            "byslot" => Map::Slot,
+            "pernode" => Map::Ppr(1, Resource::Node),
+            "npersocket" => Map::Ppr(count()?, Resource::Package),
+            "ppr" if !given.value.contains(':') => {
+                let text = format!("{}: it needs a resource, such as 2:node", given.shown);
+                return Err(Unread::Refused(&traps::POLICY, text));
             }
-            match (self.map, self.version) {
-                (None, _) => {
-                    self.map = Some(Map::Ppr(each, part));
-                    self.text = if self.text.is_empty() { option } else { self.text };
-                }
-                // What 4.1 does not map in its one pass it does not start.
-                (Some(_), Version::Four) if self.span || self.is_assumed => return Err(wrong()),
-                (Some(Map::Ppr(..)), Version::Four) => return Err(wrong()),
-                (Some(_), Version::Four) => self.per = Some((each, part)),
-                (Some(_), Version::Five) => {
-                    let text = format!(
-                        "{option} {value} and --map-by {}: 5.0 takes one mapping only",
-                        self.text
-                    );
-                    return Err(Unread::Refused(&traps::MAP_MIX, text));
-                }
+            "ppr" => {
+                let (map, modifiers) = self.per_resource(given.value, given)?;
+                self.read_modifiers(&modifiers.to_ascii_lowercase()).map_err(|()| wrong())?;
+                map
             }
+            "cpu-list" | "cpu-set" if self.version == Version::Five && is_list(given.value) => {
+                Map::List(given.value)
+            }
+            "cpu-list" | "cpu-set" => return Err(wrong()),
+            _ => Map::Ppr(count()?, Resource::Node),
+        })
+    }
+
+    /// Reads the options that 5.0 rewrites to `--map-by`.
+    fn read_others_5(&mut self, options: &Options<'a>) -> Result<(), Unread> {
+        let names = [&PER_PART[..], &BY, &["ppr", "cpu-list", "cpu-set"]].concat();
+        let mut failed = Vec::new();
+        for given in options.each(&names) {
+            let map = self.map_of(given)?;
+            if self.map.is_some() {
+                failed.push(given);
+                continue;
+            }
+            self.set(map, given);
+        }
+        let Some(first) = failed.first() else { return Ok(()) };
+        match failed.iter().find(|given| !options.is_forgotten(given.name)) {
+            Some(given) => {
+                let (shown, others) = (&given.shown, self.shown());
+                Err(mix(format!("{shown} and {others}: 5.0 takes one mapping only")))
+            }
+            None => Err(Unread::Unpredicted(format!("{} and {}", first.shown, self.shown()))),
+        }
+    }
+
+    /// Takes the mapping of an option.
+    fn set(&mut self, map: Map<'a>, given: &Given<'_>) {
+        self.map = Some(map);
+        let blank = if self.written.is_empty() { "" } else { " " };
+        self.written = format!("{}{blank}{}", given.shown, self.written);
+    }
+
+    /// Reads the options beside `--map-by` as 4.1 does.
+    fn read_others_4(&mut self, options: &Options<'a>) -> Result<(), Unread> {
+        let (map_by, all) = (options.get("map-by"), options.each(&["ppr", "cpu-list", "cpu-set"]));
+        let (by, per) = (options.each(&BY), options.each(&PER_PART));
+        if let (Some(map_by), Some(per)) = (map_by.filter(|it| it.is_parameter), per.first()) {
+            return Err(Unread::Unpredicted(format!("{} and {}", per.shown, map_by.shown)));
+        }
+        let both = |first: &Given<'_>, other: &Given<'_>| {
+            mix(format!("{} and {}: 4.1 takes one mapping only", first.shown, other.shown))
+        };
+        if let Some(other) = all.get(1).or(by.first().filter(|_| !all.is_empty())).or(by.get(1)) {
+            return Err(both(all.first().or(by.first()).unwrap_or(other), other));
+        }
+        if let (Some(given), Some(map_by)) = (all.first(), map_by) {
+            return Err(both(given, map_by));
+        }
+        if let Some(given) = all.first().or(by.first()) {
+            let wrong = || Unread::Unpredicted(format!("{} beside others", given.shown));
+            let map = self.map_of(given)?;
+            let own = given.name.trim_start_matches("by");
+            match (map_by, options.get("rank-by")) {
+                _ if !per.is_empty() || options.twice(&["ppr"]).is_some() => return Err(wrong()),
+                (Some(_), _) if self.is_assumed || self.span => return Err(wrong()),
+                (Some(map_by), _) if self.map != Some(map) => return Err(both(given, map_by)),
+                (_, Some(rank_by))
+                    if !by.is_empty() && !rank_by.value.eq_ignore_ascii_case(own) =>
+                {
+                    return Err(both(given, rank_by));
+                }
+                _ => {}
+            }
+            self.set(map, given);
+        }
+        self.read_per_part_4(&per)
+    }
+
+    /// Reads `-N` and the like as 4.1 does: without another mapping they are one.
+    fn read_per_part_4(&mut self, per: &[&Given<'a>]) -> Result<(), Unread> {
+        let Some(given) = per.first() else { return Ok(()) };
+        let Map::Ppr(each, part) = self.map_of(given)? else { return Ok(()) };
+        match self.map {
+            // What 4.1 does not map in its one pass it does not start.
+            _ if per.len() > 1 || self.span || self.is_assumed => {
+                return Err(Unread::Unpredicted(format!("{} beside others", given.shown)));
+            }
+            None => self.set(Map::Ppr(each, part), given),
+            Some(Map::Ppr(..)) => return Err(Unread::Unpredicted(given.shown.clone())),
+            Some(_) => self.per = Some((each, part)),
+        }
+        Ok(())
+    }
+
+    /// Reads `--cpus-per-proc`: `PE=`, in 4.1 of NUMA nodes if no mapping is given.
+    fn read_cpus(&mut self, options: &Options<'_>) -> Result<(), Unread> {
+        let all = options.each(&PER_RANK);
+        let Some(given) = all.first() else { return Ok(()) };
+        let wrong = || Unread::Unpredicted(given.shown.clone());
+        let cpus = given.value.parse().ok().filter(|cpus| *cpus > 0).ok_or_else(wrong)?;
+        if all.len() > 1 || self.is_assumed || self.cpus.is_some_and(|it| it != cpus) {
+            return Err(wrong());
+        }
+        self.cpus = Some(cpus);
+        if self.written.is_empty() {
+            self.written.clone_from(&given.shown);
+        }
+        if self.version == Version::Four && cpus > 1 && self.map.is_none() {
+            self.map = Some(Map::Part(Resource::Numa));
         }
         Ok(())
     }
@@ -327,7 +474,7 @@ impl<'a> Policy<'a> {
 
     /// What mpirun refuses together.
     fn check_mix(&self) -> Result<(), Unread> {
-        let mix = |text: String| Err(Unread::Refused(&traps::MAP_MIX, text));
+        let mix = |text: String| Err(mix(text));
         let four = self.version == Version::Four;
         if self.oversubscribe && self.keeps_to_slots {
             return mix("oversubscribe together with nooversubscribe".to_owned());
@@ -344,7 +491,7 @@ impl<'a> Policy<'a> {
             && each > 1
             && (part == Resource::Thread || part == Resource::Core && !self.threads)
         {
-            return mix(format!("--map-by {}: a {} is one CPU only", self.text, part.name()));
+            return mix(format!("{}: a {} is one CPU only", self.shown(), part.name()));
         }
         if four {
             return Ok(());
@@ -356,13 +503,19 @@ impl<'a> Policy<'a> {
             && (to, part) != (Resource::Core, Resource::Thread)
         {
             let (to, part) = (to.name(), part.name());
-            return mix(format!("--bind-to a {to}, which is more than the {part} of --map-by"));
+            return mix(format!(
+                "--bind-to a {to}, which is more than the {part} of {}",
+                self.shown()
+            ));
         }
         let is_list = matches!(self.map, Some(Map::List(_)));
         if (is_list || self.ordered || self.cpus.is_some())
             && matches!(self.bind, Some(it) if !is_cpu(it))
         {
-            return mix(format!("--map-by {} binds each rank to its CPUs", self.text));
+            return mix(format!(
+                "{} with this --bind-to: it binds each rank to its CPUs",
+                self.shown()
+            ));
         }
         let map = self.map.unwrap_or_else(|| super::five::default_map(self));
         let on_parts = match map {
@@ -374,16 +527,22 @@ impl<'a> Policy<'a> {
         if (spans || matches!(self.rank_by, Some(RankBy::Part(..)))) && !on_parts {
             return mix(format!(
                 "--rank-by fill or span needs a mapping by parts, not {}",
-                self.text
+                self.shown()
             ));
         }
         Ok(())
     }
 }
 
-/// Whether the arguments have this option, with one dash or two.
-fn has(arguments: Arguments<'_>, name: &str) -> bool {
-    arguments.has(&format!("--{name}")) || arguments.has(&format!("-{name}"))
+/// What mpirun refuses together.
+fn mix(text: String) -> Unread {
+    Unread::Refused(&traps::MAP_MIX, text)
+}
+
+/// What mpirun says of a mapping, binding or numbering that it does not know.
+fn unknown(shown: &str, more: &str) -> Unread {
+    let text = format!("{shown}: mpirun ends with \"not recognized\"{more}");
+    Unread::Refused(&traps::POLICY, text)
 }
 
 fn is_cpu(bind: Bind) -> bool {
@@ -404,11 +563,7 @@ fn is_list(text: &str) -> bool {
 /// What `--rank-by` says.
 fn ranking(text: &str, version: Version) -> Result<RankBy, Unread> {
     let lower = text.to_ascii_lowercase();
-    let unknown = || {
-        let version = if version == Version::Four { "4.1" } else { "5.0" };
-        let text = format!("--rank-by {text}: Open MPI {version} does not know it");
-        Unread::Refused(&traps::POLICY, text)
-    };
+    let unknown = || unknown(&format!("--rank-by {text}"), "");
     let (name, deal) = match (version, lower.split_once(':')) {
         (_, None) => (lower.as_str(), Deal::Turn),
         (Version::Four, Some((name, "span"))) => (name, Deal::Span),
@@ -421,7 +576,8 @@ fn ranking(text: &str, version: Version) -> Result<RankBy, Unread> {
         (Version::Five, "fill") => RankBy::Part(None, Deal::Fill),
         (Version::Five, "span") => RankBy::Part(None, Deal::Span),
         (Version::Four, name) => {
-            let part = Resource::named(name, Some(version)).ok_or_else(unknown)?;
+            let known = Some(name).filter(|name| *name != "package");
+            let part = known.and_then(Resource::named).ok_or_else(unknown)?;
             RankBy::Part(Some(part), deal)
         }
         _ => return Err(unknown()),
