@@ -34,6 +34,15 @@ pub enum PairedResult {
 /// Largest half width of the confidence interval for the result "no difference".
 const LARGEST_HALF_WIDTH: f64 = 0.05;
 
+/// With fewer pairs than this, Student's t makes an interval that says little, and the variance is hardly known.
+const FEW_PAIRS: usize = 4;
+
+/// The number of pairs to ask for where there are few.
+const PAIRS_TO_ASK_FOR: usize = 10;
+
+/// The most pairs that anybody is asked for.
+const MOST_PAIRS: u64 = 1000;
+
 impl PairedDifference {
     /// The difference by pairs of times, the reference first. The runs of a pair are made one shortly
     /// after the other, so disturbances of both (other jobs, temperature) cancel in their ratio.
@@ -103,18 +112,36 @@ impl PairedDifference {
         let both = || format!("{saved}; {} to {}", signed(low), signed(high));
         match self.result() {
             PairedResult::Faster => {
-                format!("{saved} ({} to {}), n = {count}", share(low), share(high))
+                format!("{saved} ({} to {}), n = {count}{}", share(low), share(high), self.caveat())
             }
             PairedResult::Slower => {
-                format!("{saved} ({} to {}), n = {count}", share(high), share(low))
+                format!("{saved} ({} to {}), n = {count}{}", share(high), share(low), self.caveat())
             }
             PairedResult::NoDifference => format!("no difference ({}), n = {count}", both()),
-            PairedResult::Unclear | PairedResult::TooFewRuns => format!(
-                "unclear ({}), n = {count}: about {} runs of each would show a difference of {:.0} %",
-                both(),
-                self.enough_pairs(),
-                100.0 * LARGEST_HALF_WIDTH
-            ),
+            PairedResult::Unclear | PairedResult::TooFewRuns if count < FEW_PAIRS => {
+                format!("unclear ({saved}), n = {count}{}", self.caveat())
+            }
+            PairedResult::Unclear | PairedResult::TooFewRuns => {
+                let enough = self.enough_pairs();
+                let enough = match enough > MOST_PAIRS {
+                    true => format!("more than {MOST_PAIRS}"),
+                    false => format!("about {enough}"),
+                };
+                let least = 100.0 * LARGEST_HALF_WIDTH;
+                format!(
+                    "unclear ({}), n = {count}: {enough} runs of each would show a difference of {least:.0} %",
+                    both()
+                )
+            }
+        }
+    }
+
+    /// What is to be said of a wide interval from few pairs; else empty.
+    fn caveat(&self) -> String {
+        let is_wide = self.interval.is_none_or(|(low, high)| high - low > 2.0 * LARGEST_HALF_WIDTH);
+        match self.pairs < FEW_PAIRS && is_wide {
+            true => format!(": too few runs, {PAIRS_TO_ASK_FOR} of each say more"),
+            false => String::new(),
         }
     }
 }
@@ -133,8 +160,23 @@ mod tests {
         assert_eq!(words(&swapped), "11.4 % slower (10.4 % to 12.3 %), n = 4");
         assert_eq!(
             words(&[(10.0, 9.0), (9.0, 10.0), (10.0, 9.9)]),
-            "unclear (0.3 % faster; 29.5 % slower to 23.3 % faster), n = 3: about 84 runs of each would show a difference of 5 %"
+            "unclear (0.3 % faster), n = 3: too few runs, 10 of each say more"
         );
+        assert_eq!(
+            words(&[(10.0, 9.0), (9.0, 10.0), (10.0, 9.9), (9.9, 10.0)]),
+            "unclear (0.0 % slower; 14.7 % slower to 12.8 % faster), n = 4: about 31 runs of each would show a difference of 5 %"
+        );
+        // Runs of which one was disturbed: no bound says anything.
+        assert_eq!(
+            words(&[(1.0, 1.1), (1.0, 5.3)]),
+            "unclear (141.5 % slower), n = 2: too few runs, 10 of each say more"
+        );
+        assert_eq!(
+            words(&[(1.0, 1.2), (1.0, 1.3), (1.0, 1.5)]),
+            "32.8 % slower (0.3 % to 75.8 %), n = 3: too few runs, 10 of each say more"
+        );
+        let wild = words(&[(1.0, 1.0), (1.0, 90.0), (1.0, 0.1), (1.0, 7.0)]);
+        assert!(wild.contains("n = 4: more than 1000 runs of each would show"), "{wild}");
         assert_eq!(
             words(&[(10.0, 9.9), (9.9, 10.0), (10.0, 9.9)]),
             "no difference (0.3 % faster; 2.6 % slower to 3.2 % faster), n = 3"
