@@ -1,5 +1,6 @@
 //! The command line as a whole: commands, their groups in the help, and the options that all share.
 
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, Parser};
 
 use crate::commands::Command;
@@ -15,6 +16,25 @@ pub(crate) struct Cli {
     /// Without a command: what to do next here.
     #[command(subcommand)]
     pub(crate) command: Option<Command>,
+}
+
+/// The error of a command line that clap refuses. Where `--` starts the user's program, the advice is about
+/// that, not clap's, to pass an unknown option behind `--`.
+pub(crate) fn explained(mut error: clap::Error) -> clap::Error {
+    let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidArg) else { return error };
+    let takes_program =
+        |usage: &ContextValue| ["-- <", "[-- "].iter().any(|mark| usage.to_string().contains(mark));
+    if error.kind() != ErrorKind::UnknownArgument
+        || !error.get(ContextKind::Usage).is_some_and(takes_program)
+    {
+        return error;
+    }
+    let advice = match word.starts_with('-') {
+        false => format!("'--' goes before the program: '-- {word} ...'"),
+        true => "options of the program follow it, behind '--'".to_owned(),
+    };
+    error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![advice.into()]));
+    error
 }
 
 /// The groups of `rankwright --help`; a command in none of them is an error in a test.
@@ -54,6 +74,28 @@ mod tests {
     #[test]
     fn the_command_line_is_consistent() {
         command().debug_assert();
+    }
+
+    #[test]
+    fn advice_for_unknown_words_knows_where_the_program_starts() {
+        let said = |line: &str| {
+            let words = std::iter::once("rankwright").chain(line.split(' '));
+            explained(command().try_get_matches_from(words).unwrap_err()).to_string()
+        };
+        let forgotten = said("profile -o app.rwp mpirun -np 2 ./app");
+        assert!(forgotten.contains("'--' goes before the program: '-- mpirun ...'"), "{forgotten}");
+        let of_program = said("place app.rwp --on c.toml --iterations 20");
+        assert!(
+            of_program.contains("options of the program follow it, behind '--'"),
+            "{of_program}"
+        );
+        for mistyped in ["place app.rwp --onn c.toml", "run x.json --forc -- ./app"] {
+            let text = said(mistyped);
+            assert!(text.contains("a similar argument exists"), "{text}");
+            assert!(!text.contains("as a value"), "{text}");
+        }
+        let without_program = said("cluster check --onn c.toml");
+        assert!(!without_program.contains("the program"), "{without_program}");
     }
 
     #[test]

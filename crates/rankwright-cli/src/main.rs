@@ -22,7 +22,7 @@ fn main() -> ExitCode {
     host::signals::survive_file_size_limit();
     let matches = match cli::command().try_get_matches() {
         Ok(matches) => matches,
-        Err(error) => error.exit(),
+        Err(error) => cli::explained(error).exit(),
     };
     let cli = match cli::Cli::from_arg_matches(&matches) {
         Ok(cli) => cli,

@@ -20,6 +20,13 @@ pub(crate) fn usable_pus() -> NonZeroUsize {
     std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN)
 }
 
+/// The mean number of threads that ran or waited for a PU of this host in the last minute; `None` if the
+/// kernel does not tell.
+pub(crate) fn load() -> Option<f64> {
+    let text = std::fs::read_to_string("/proc/loadavg").ok()?;
+    text.split_whitespace().next()?.parse().ok()
+}
+
 /// The name of this host.
 #[expect(unsafe_code, reason = "the standard library has no call for this")]
 pub(crate) fn name() -> anyhow::Result<String> {

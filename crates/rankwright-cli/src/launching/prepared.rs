@@ -14,6 +14,7 @@ use rankwright::rails::gpus;
 use rankwright_lab::is_default_of_lab;
 use rankwright_shim_format::visible_gpus;
 
+use super::lab;
 use super::network_stack::{device_variables, set_device_variables};
 use crate::host::mpi::launcher::library_name;
 use crate::host::shim::shim_beside_us;
@@ -113,6 +114,14 @@ impl Prepared {
         &self.file
     }
 
+    /// The hosts of jobs, each once, in the order of the cluster.
+    pub(crate) fn hosts(&self, jobs: &[&JobEntry]) -> Vec<&str> {
+        let ranks = jobs.iter().flat_map(|job| &job.ranks);
+        let used: BTreeSet<&str> = ranks.map(|entry| entry.node.as_str()).collect();
+        let all = self.placement.nodes.iter().map(|node| node.name.as_str());
+        all.filter(|name| used.contains(name)).collect()
+    }
+
     /// Why jobs cannot be started because their hosts are made up; `None` where they are not, or where
     /// the launcher calls a program of the user's instead of ssh, which may know them.
     pub(crate) fn invented_hosts(&self, jobs: &[&JobEntry]) -> Option<String> {
@@ -120,15 +129,22 @@ impl Prepared {
         if !cluster.invented || self.agent.is_some() {
             return None;
         }
-        let ranks = jobs.iter().flat_map(|job| &job.ranks);
-        let hosts: BTreeSet<&str> = ranks.map(|entry| entry.node.as_str()).collect();
-        let hosts: Vec<&str> = hosts.into_iter().collect();
         Some(format!(
             "made for invented hosts ({}): `{}` describes hardware and names no hosts; place again \
-             with --nodes HOSTLIST or with a cluster.toml of your cluster",
-            hostlist::compress(&hosts),
+             with the names of your nodes (--nodes n[00-03]) or with a cluster.toml of your cluster",
+            hostlist::compress(&self.hosts(jobs)),
             cluster.name
         ))
+    }
+
+    /// Why jobs cannot be started from here: as [`invented_hosts`](Self::invented_hosts), or because their
+    /// hosts are those of a lab and this is outside of it.
+    pub(crate) fn unreachable_hosts(&self, jobs: &[&JobEntry]) -> Option<String> {
+        self.invented_hosts(jobs).or_else(|| {
+            // A program of the user's instead of ssh may know the hosts.
+            let cluster = lab::Described::from(&self.placement.cluster);
+            self.agent.is_none().then(|| cluster.why_unreachable(self.hosts(jobs))).flatten()
+        })
     }
 
     /// The per-rank shim.

@@ -7,6 +7,7 @@ use rankwright::placement::PlacementFile;
 use rankwright::report::page::{Command, Found, Report};
 use rankwright::units::Bytes;
 
+use crate::launching::lab;
 use crate::launching::prepared::Prepared;
 use crate::launching::user_folder::{PlannedLaunch, command_line, plan_in, program_of};
 use crate::options::{FabricOptions, TargetOptions};
@@ -20,6 +21,8 @@ pub(crate) struct Preview {
     pub(crate) launches: Vec<LaunchPreview>,
     /// Whether the jobs cannot be started because their hosts are made up.
     pub(crate) invented: bool,
+    /// What goes before each command; empty unless the hosts are those of a lab.
+    pub(crate) entry: String,
 }
 
 /// The launch files of a job as they would be written.
@@ -47,20 +50,23 @@ pub(crate) fn preview(
     let target = TargetOptions { shim: Some(PathBuf::from(SHIM)), ..TargetOptions::default() };
     let prepared = Prepared::for_target(&target, placement.clone(), "the placement".to_owned())?;
     let prepared = prepared.with_fabric(fabric);
-    let planned = plan_in(&prepared, launcher, folder, &|job| program_of(job, line))?;
+    let planned =
+        plan_in(&prepared, launcher, folder, &|job| program_of(job, &placement.jobs, line))?;
+    let hosts = placement.nodes.iter().map(|node| node.name.as_str());
+    let entry = lab::Described::from(&placement.cluster).entry(hosts).unwrap_or_default();
     let shown = |planned: PlannedLaunch| {
         let PlannedLaunch { job, folder, launch } = planned;
         let environment = launch.environment.iter().map(|(name, value)| (name, value));
         LaunchPreview {
             job: job.name.clone(),
-            command_line: command_line(environment, &launch.command),
+            command_line: command_line(&entry, environment, &launch.command),
             files: (launch.files.into_iter())
                 .map(|file| (folder.join(file.name), file.contents))
                 .collect(),
         }
     };
     let launches = planned.into_iter().map(shown).collect();
-    Ok(Preview { launches, invented: placement.cluster.invented })
+    Ok(Preview { launches, invented: placement.cluster.invented, entry })
 }
 
 /// The name of the shim, where it is on the PATH.
@@ -73,7 +79,7 @@ pub(crate) fn with_launches(
     placement: &Path,
     program: &str,
 ) -> Report {
-    let Preview { launches, invented } = launches.unwrap_or_else(|error| {
+    let Preview { launches, invented, entry } = launches.unwrap_or_else(|error| {
         report.find([Found::new("not-launchable", format!("{error:#}")).finding()]);
         Preview::default()
     });
@@ -86,13 +92,13 @@ pub(crate) fn with_launches(
     };
     let file = shell::quote(&placement.display().to_string());
     if launches.len() > 1 {
-        let text = format!("rankwright run {file} --job NAME -- {program}");
+        let text = format!("{entry}rankwright run {file} --job NAME -- {program}");
         add("Start a job as placed".to_owned(), text, None);
     } else {
-        let text = format!("rankwright run {file} -- {program}");
+        let text = format!("{entry}rankwright run {file} -- {program}");
         add("Start the program as placed".to_owned(), text, None);
     }
-    let check = format!("rankwright check {file}");
+    let check = format!("{entry}rankwright check {file}");
     add("Does each rank get its place?".to_owned(), check, None);
     let mut left_out = Vec::new();
     for LaunchPreview { job, command_line, files } in &launches {

@@ -36,27 +36,45 @@ pub(crate) struct WrittenLaunch {
 impl WrittenLaunch {
     /// The command line that starts the job, for a shell.
     pub(crate) fn command_line(&self) -> String {
-        command_line(self.environment.iter(), &self.command)
+        self.command_line_behind("")
+    }
+
+    /// The same behind the words that enter a lab; empty for none.
+    pub(crate) fn command_line_behind(&self, entry: &str) -> String {
+        command_line(entry, self.environment.iter(), &self.command)
     }
 }
 
+/// A command line for a shell, behind the words that enter a lab.
 pub(super) fn command_line<'a>(
+    entry: &str,
     environment: impl Iterator<Item = (&'a String, &'a String)>,
     command: &[String],
 ) -> String {
     let set = |(name, value): (&String, &String)| format!("{name}={} ", shell::quote(value));
-    environment.map(set).collect::<String>() + &shell::join(command)
+    let mut variables: String = environment.map(set).collect();
+    if !entry.is_empty() && !variables.is_empty() {
+        // Only a shell takes variables before a command.
+        variables.insert_str(0, "env ");
+    }
+    format!("{entry}{variables}{}", shell::join(command))
 }
 
-/// What a job runs: the user's line, else a program with the name of the job.
+/// What a job runs: the user's line, else a program with the name of the job. A second job of the same
+/// program has a number behind its name.
 pub(crate) fn program_of(
     job: &JobEntry,
+    all: &[JobEntry],
     line: Option<&ProgramLine>,
 ) -> anyhow::Result<ProgramLine> {
-    match line {
-        Some(line) => Ok(line.clone()),
-        None => Ok(programs(&[format!("./{}", job.name)])?),
+    if let Some(line) = line {
+        return Ok(line.clone());
     }
+    let of_other = job.name.rsplit_once('-').filter(|(name, number)| {
+        number.parse::<u64>().is_ok() && all.iter().any(|other| other.name == *name)
+    });
+    let name = of_other.map_or(job.name.as_str(), |(name, _)| name);
+    Ok(programs(&[format!("./{name}")])?)
 }
 
 /// A job whose launch files can be written.

@@ -164,6 +164,13 @@ impl NodesOption {
                 });
                 Err(Infeasible(format!("--nodes {text}{of_job}: {error}")).into())
             }
+            // A description of one node takes any name, also that of a number.
+            Err(error) if matches!(nodes, Nodes::These(names) if names.len() == 1) => {
+                let text = format!(
+                    "--nodes {text}: one host of that name (for a number of nodes: --nodes 4): {error}"
+                );
+                Err(Infeasible(text).into())
+            }
             _ => Ok(part),
         }
     }

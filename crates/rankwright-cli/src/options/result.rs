@@ -122,6 +122,7 @@ impl ReportOption {
         let names = Names {
             workload: "app.rwp".to_owned(),
             cluster: "cluster.toml".to_owned(),
+            placement: "placement.json".to_owned(),
             program: "./app".to_owned(),
             ranks: 64,
         };

@@ -21,6 +21,9 @@ const OF_SITE: &str = "/etc/rankwright/site.toml";
 /// The variable that names the file of the site; empty for none.
 const FILE: &str = "RANKWRIGHT_SITE";
 
+/// The name of a cluster's description in the guide and in advice.
+const CLUSTER_FILE: &str = "cluster.toml";
+
 /// The variables that precede the files.
 const CLUSTER: &str = "RANKWRIGHT_CLUSTER";
 const LAUNCHER: &str = "RANKWRIGHT_LAUNCHER";
@@ -138,6 +141,8 @@ impl Defaults {
     }
 
     fn missing(&self, what: &str, option: &str, variable: &str) -> UsageError {
+        let here = (what == "cluster" && Path::new(CLUSTER_FILE).is_file()).then_some(CLUSTER_FILE);
+        let option = here.map_or(option.to_owned(), |file| format!("{option} {file}"));
         let names = self.partitions.join(", ");
         let choose = match names.is_empty() {
             true => format!("`{what}` in {OF_SITE} or in your own site.toml"),

@@ -151,14 +151,26 @@ fn with_next_step(error: anyhow::Error, cluster: &Cluster) -> anyhow::Error {
             let enough = ranks.div_ceil(slots / cluster.nodes.len());
             Infeasible(format!("{error}; --nodes {enough} takes as many nodes of this kind")).into()
         }
-        Some(PlacementError::TooFewSlots { .. }) => Infeasible(format!(
-            "{error}; for a larger cluster: describe it (`rankwright cluster discover` on a node of \
-             it), try --on \"synthetic:pack:2 core:32 pu:1\" --nodes 4, or emulate it \
-             (`rankwright lab`)"
-        ))
-        .into(),
+        Some(PlacementError::TooFewSlots { ranks, unit, .. }) => {
+            // `core`, `PU` or `group of 4 cores`
+            let cores_of_rank = unit.split(' ').find_map(|word| word.parse().ok()).unwrap_or(1);
+            let larger = larger_cluster(ranks.saturating_mul(cores_of_rank));
+            Infeasible(format!(
+                "{error}; for a larger cluster: describe it (`rankwright cluster discover` on a node of \
+                 it), try {larger}, or emulate it (`rankwright lab`)"
+            ))
+            .into()
+        }
         _ => error,
     }
+}
+
+/// The options for a cluster on which ranks that take these cores fill all nodes, four if they can: ranks
+/// that fit on one node show no difference between placements.
+pub(crate) fn larger_cluster(cores: usize) -> String {
+    let of_package = cores.div_ceil(8).clamp(1, 64);
+    let nodes = cores.div_ceil(2 * of_package).max(2);
+    format!("--on \"synthetic:pack:2 core:{of_package} pu:1\" --nodes {nodes}")
 }
 
 /// Whether a cluster is the description of one node, which stands for as many as `--nodes` says.

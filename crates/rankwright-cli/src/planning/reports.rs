@@ -79,7 +79,7 @@ pub(crate) fn names(options: &PlacingOptions, job: &Job, program: String) -> Nam
     )
 }
 
-/// As [`names`], of a workload on a cluster.
+/// As [`names`], of a workload on a cluster. The placement has the name that `place` gives it.
 pub(crate) fn names_of(
     workload: &str,
     cluster: Option<&str>,
@@ -89,6 +89,7 @@ pub(crate) fn names_of(
     Names {
         workload: workload.to_owned(),
         cluster: cluster.unwrap_or("cluster.toml").to_owned(),
+        placement: "placement.json".to_owned(),
         program,
         ranks,
     }

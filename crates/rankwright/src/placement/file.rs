@@ -13,6 +13,7 @@ use crate::cluster::{Cluster, Gpu, GpuVendor, Nic, Port};
 use crate::files::{InputError, WriteError, read_text, write_atomically};
 use crate::ids::{CoreId, NodeId, NumaId, PuId, Rank};
 use crate::traffic::Workload;
+use crate::traffic::read::import::refused;
 
 /// The version of the format that is read and written.
 pub(super) const FORMAT: u32 = 1;
@@ -218,7 +219,10 @@ impl PlacementFile {
         struct Format {
             format: u32,
         }
-        let malformed = |error| InputError::of_json(name, &error, EXPECTED);
+        let malformed = |error: serde_json::Error| match refused(text) {
+            Some(other) if error.is_syntax() => InputError::new(name, other.what, EXPECTED),
+            _ => InputError::of_json(name, &error, EXPECTED),
+        };
         let Format { format } = serde_json::from_str(text).map_err(malformed)?;
         if format != FORMAT {
             return Err(InputError::new(name, format, FORMAT)

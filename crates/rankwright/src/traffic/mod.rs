@@ -70,7 +70,7 @@ pub use source::{LARGEST_CV, OUTSIDE, RATES, Send, Source};
 
 // For the command line; may change in any version.
 #[doc(hidden)]
-pub use open::{FilesOnly, Outside, imported, is_profile, named, split};
+pub use open::{FilesOnly, Outside, imported, is_path, is_profile, named, split};
 
 use crate::ids::{GlobalRank, Rank};
 use crate::units::Seconds;

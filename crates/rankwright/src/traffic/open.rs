@@ -91,6 +91,12 @@ impl Outside for FilesOnly {
     }
 }
 
+/// Whether a name of [`split`] is that of a file and neither generated nor built in.
+#[must_use]
+pub fn is_path(name: &str) -> bool {
+    !PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+}
+
 /// Opens the workload that `names` stands for: profiles, files of other tools, `jobs.toml`,
 /// `pattern:...`, `nas:...` or built-in names like `paper:2013/linear`, several with commas between
 /// them. Collective calls of a profile are expanded by the default algorithms.

@@ -128,6 +128,7 @@ impl Report {
 
     /// The report of a workload, placed as `place` does.
     fn of_workload(&mut self, verbosity: &Verbosity) -> anyhow::Result<(Page, Names)> {
+        self.placing.refuse_misplaced()?;
         self.refuse_placements()?;
         let several = !self.program.is_empty() && self.placing.workloads.len() > 1;
         let line = (!self.program.is_empty()).then(|| programs(&self.program)).transpose()?;
@@ -228,7 +229,7 @@ impl Report {
         let report = with_launches(report, launches, path, &program);
         let cluster_name = self.placing.cluster.name();
         let names = reports::names_of(profile, cluster_name, workload.rank_count(), program);
-        Ok((report, names))
+        Ok((report, Names { placement: name.clone(), ..names }))
     }
 
     /// Where the launcher puts the ranks by default, with the nodes, the ranks on each of them and the

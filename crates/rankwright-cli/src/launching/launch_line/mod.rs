@@ -7,7 +7,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use rankwright_shim_format::{SHIM, shim_options};
+use rankwright_shim_format::{RANK_VARIABLES, SHIM, shim_options};
 
 use crate::host::find_program;
 use crate::host::mpi::{Family, Mpi};
@@ -210,6 +210,16 @@ fn not_known(name: &Path, said: &str) -> NotStarted {
 fn no_launcher(name: &Path) -> NotStarted {
     let launchers = KINDS.map(|(launcher, _)| launcher).join(", ");
     let name = name.display();
+    // Slurm sets its variable for batch scripts, too, which are no ranks.
+    let of_launchers = RANK_VARIABLES.iter().filter(|variable| !variable.starts_with("SLURM"));
+    let mut around = of_launchers.filter(|variable| std::env::var_os(variable).is_some());
+    if let Some(variable) = around.next() {
+        let why = format!(
+            "{name}: not a known launcher, and a launcher started this ({variable} is set); rankwright goes \
+             before the launcher: rankwright profile -o app.rwp -- mpirun -np 4 {name}"
+        );
+        return NotStarted { code: 125, why };
+    }
     let why = format!(
         "{name}: not a known launcher, expected one of {launchers} with its options, perhaps behind \
          {}; if it is a script, put rankwright before the launcher in it; if it is another launcher, mark the \

@@ -9,4 +9,4 @@ mod workload;
 pub(crate) use cluster::{cluster, cluster_of};
 pub(crate) use rankwright::traffic::{is_profile, split};
 pub(crate) use text::read_text_or_stdin;
-pub(crate) use workload::{WORKLOAD_HELP, imported, named, workload};
+pub(crate) use workload::{WORKLOAD_HELP, imported, named, refuse_misplaced, workload};

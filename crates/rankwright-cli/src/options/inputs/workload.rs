@@ -1,8 +1,11 @@
 //! Workloads by the names that users give.
 
+use std::ffi::OsStr;
 use std::path::Path;
 
+use rankwright::cluster;
 use rankwright::files::InputError;
+use rankwright::launch::shell;
 use rankwright::report::partial::partial_records;
 use rankwright::traffic::profile::Profile;
 use rankwright::traffic::read::import::{Imported, ReadPrinted};
@@ -51,6 +54,56 @@ pub(crate) fn workload(names: &str, verbosity: &Verbosity) -> anyhow::Result<Wor
         output::warn(verbosity, format!("{names} is partial: {sentence}"));
     }
     Ok(workload?)
+}
+
+/// Refuses what users give as workloads by mistake, before anything is read: files that are missing and
+/// clusters. `on` is the cluster that they gave.
+///
+/// # Errors
+/// If one of the names is such a thing; the error says where it belongs.
+pub(crate) fn refuse_misplaced(names: &[String], on: Option<&str>) -> anyhow::Result<()> {
+    let names: Vec<String> = names.iter().flat_map(|names| traffic::split(names)).collect();
+    if let Some(on) = on.filter(|on| on.starts_with("synthetic:")) {
+        let is_part = |name: &&String| is_level(name) && !Path::new(name).exists();
+        let parts: Vec<&str> = names.iter().filter(is_part).map(String::as_str).collect();
+        if !parts.is_empty() {
+            let parts = parts.join(" ");
+            let text =
+                format!("{parts}: a part of --on; quote the whole string: --on \"{on} {parts}\"");
+            return Err(UsageError(text).into());
+        }
+    }
+    for name in names {
+        if is_cluster(&name) {
+            let error =
+                InputError::new(&name, "the description of a cluster", "traffic between ranks");
+            return Err(error
+                .with_advice(format!("give it as --on {}", shell::quote(&name)))
+                .into());
+        }
+        let path = Path::new(&name);
+        // What exists is not opened here: a pipe can be read once.
+        if traffic::is_path(&name) && !path.exists() {
+            traffic::is_profile(path)?;
+        }
+    }
+    Ok(())
+}
+
+/// Whether it is a level of a synthetic string: `core:32`.
+fn is_level(name: &str) -> bool {
+    name.split_once(':').is_some_and(|(level, count)| {
+        level.bytes().all(|byte| byte.is_ascii_alphanumeric())
+            && count.bytes().all(|byte| byte.is_ascii_digit())
+    })
+}
+
+/// Whether a name is that of a cluster; only files with the usual endings are opened.
+fn is_cluster(name: &str) -> bool {
+    let path = Path::new(name);
+    let is_file = ["toml", "xml"].iter().any(|end| path.extension() == Some(OsStr::new(end)));
+    let may_be = is_file || name.starts_with("synthetic:") || cluster::is_built_in(name);
+    may_be && cluster::open(name).is_ok()
 }
 
 /// The named inputs: a run if there is one recorded input, else a workload with the jobs of all.

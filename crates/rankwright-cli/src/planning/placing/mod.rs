@@ -74,6 +74,11 @@ impl PlacingOptions {
         self.search.strategies(self.strategies.as_deref())
     }
 
+    /// Refuses workloads that are something else, before anything is read.
+    pub(crate) fn refuse_misplaced(&self) -> anyhow::Result<()> {
+        inputs::refuse_misplaced(&self.workloads, self.cluster.name())
+    }
+
     /// Reads the workload and chooses the nodes. `line` has the programs, if the user gave them.
     ///
     /// # Errors
@@ -119,6 +124,9 @@ impl PlacingOptions {
         let plan = Planning::new(&self.search, verbosity).keep_best(keep_best).plan(&planner)?;
         let mut comparison =
             default.comparison(&plan, &job.cluster, &job.workload, &job.granularity)?;
+        if let Some(name) = self.cluster.name() {
+            comparison.answer = comparison.answer.map(|answer| answer.with_cluster_name(name));
+        }
         if self.node_groups.keep.is_some() {
             comparison = comparison.with_kept_node_groups();
         }

@@ -6,7 +6,7 @@ use std::process::{Command, Output};
 
 use tempfile::TempDir;
 
-use crate::command::{make_executable, rankwright};
+use crate::command::{make_executable, rankwright, say};
 
 /// An Open MPI launcher that starts nothing.
 const MPIRUN: &str = "#!/bin/sh\necho 'mpirun (Open MPI) 5.0.11'\n";
@@ -111,6 +111,49 @@ fn the_first_line_says_what_does_not_work_and_what_to_install() {
 }
 
 #[test]
+fn a_launcher_that_works_beside_a_broken_one_is_named() {
+    let mpicc = ("mpicc", "#!/bin/sh\necho 'Open MPI 5.0.11'\n");
+    let broken = ("mpirun", "#!/bin/sh\necho hello\n");
+    let (line, code) = answer(&[broken, ("mpirun.openmpi", MPIRUN), mpicc], |_| ());
+    assert!(line.starts_with("Everything that `profile`, `place` and `run` need works"), "{line}");
+    assert_eq!(code, Some(0), "{line}");
+    // As root, Open MPI refuses; MPICH does not.
+    let mpich = "#!/bin/sh\necho 'HYDRA build details:'\necho '    Version: 4.1.2'\n";
+    let (path, folder) = machine(&[("mpirun", MPIRUN), ("mpiexec.mpich", mpich), mpicc]);
+    let output = run_in(folder.path(), path.path(), &["doctor"], |command| {
+        command.env_remove("OMPI_ALLOW_RUN_AS_ROOT");
+    });
+    let text = stdout(&output);
+    let line = text.lines().next().unwrap_or_default();
+    if !text.contains("refuses to start as root") {
+        say("SKIPPED: only root is refused by Open MPI");
+        return;
+    }
+    let expected = "works with mpiexec.mpich, but not with mpirun, the first on PATH: Open MPI 5.0";
+    assert!(line.contains(expected), "{line}");
+}
+
+#[test]
+fn a_resource_manager_without_a_configuration_is_not_needed() {
+    let ping = "#!/bin/sh\necho 'could not establish a configuration source' >&2\nexit 1\n";
+    let srun = ("srun", "#!/bin/sh\necho slurm 22.05\n");
+    let state = |ping: &str, adapt: fn(&mut Command)| {
+        let (path, folder) = machine(&[srun, ("scontrol", ping)]);
+        let arguments = ["doctor", "-q", "--format", "json"];
+        let output = run_in(folder.path(), path.path(), &arguments, adapt);
+        let value: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        let checks = value["checks"].as_array().expect("a list");
+        checks.iter().find(|entry| entry["part"] == "Slurm").expect("it is there")["state"].clone()
+    };
+    assert_eq!(state(ping, |_| ()), "not-needed");
+    assert_eq!(state("#!/bin/sh\necho 'Slurmctld(primary) at c is DOWN'\n", |_| ()), "broken");
+    let in_job = |command: &mut Command| {
+        command.env("SLURM_JOB_ID", "7").env("SLURM_JOB_NODELIST", "n0");
+    };
+    assert_eq!(state(ping, in_job), "broken");
+}
+
+#[test]
 fn recording_is_not_tried_without_a_compiler_for_its_program() {
     let (path, folder) = machine(&[("mpirun", MPIRUN)]);
     let arguments = ["doctor", "-q", "--launch", "--format", "json"];
@@ -189,7 +232,7 @@ fn without_a_command_the_next_ones_are_told_in_a_dozen_lines() {
         text
     };
     let text = here(|_| ());
-    assert!(text.contains("\n  rankwright profile -o app.rwp -- mpirun -np "), "{text}");
+    assert!(text.contains("\n  rankwright profile --events -o app.rwp -- mpirun -np "), "{text}");
     assert_eq!(text, here(|_| ()));
     let text = here(|command| {
         command.env("FLUX_JOB_ID", "f7");

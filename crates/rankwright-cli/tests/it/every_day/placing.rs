@@ -6,7 +6,7 @@ use std::process::Stdio;
 use std::thread;
 use std::time::Duration;
 
-use crate::command::{rankwright, signal, transcript};
+use crate::command::{rankwright, repository, signal, transcript};
 
 const FOUR_NODES: &str = "examples/clusters/four-nodes.toml";
 const GRAPH: &str = "testdata/workloads/two-groups.graph";
@@ -372,4 +372,21 @@ fn wrong_objectives_and_options_without_use_are_errors() {
         &[&map[..], &["kway", "--loop", "open"]].concat(),
         "--loop has no effect with --strategy kway",
     );
+}
+
+#[test]
+fn that_all_ranks_fit_on_one_node_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let cluster = repository().join("examples/clusters/four-nodes.toml");
+    let place = ["place", "pattern:ring:4", "--on", cluster.to_str().unwrap()];
+    let output = rankwright(&place).current_dir(folder.path()).output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    let told = "better than the launcher's default, which has all 4 ranks on one node.\n";
+    assert!(text.contains(told), "{text}");
+    // Two jobs of one program: what follows names both, and the way to give programs.
+    let both = [&place[..], &["pattern:ring:4", "-o", "both.json"]].concat();
+    let output = rankwright(&both).current_dir(folder.path()).output().unwrap();
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert!(text.contains("rankwright launch both.json --job NAME --for "), "{text}");
+    assert!(text.contains("./ring-4\n") && !text.contains("./ring-4-2"), "{text}");
 }

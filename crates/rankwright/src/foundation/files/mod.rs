@@ -115,6 +115,23 @@ impl fmt::Display for InputError {
 
 impl std::error::Error for InputError {}
 
+/// The first bytes of every SQLite file; a profile is one.
+pub const SQLITE_MAGIC: &[u8] = b"SQLite format 3\0";
+
+/// The first bytes of every program and library.
+const ELF_MAGIC: &[u8] = b"\x7fELF";
+
+/// Files that users name by mistake where text is expected: their first bytes, what they are, what to do.
+const BINARY: [(&[u8], &str, &str); 2] = [
+    (
+        SQLITE_MAGIC,
+        "a profile",
+        "`rankwright place PROFILE --on CLUSTER` places what it recorded, `rankwright run --profile \
+         PROFILE` starts it",
+    ),
+    (ELF_MAGIC, "a program", "`--` goes before the program and its arguments"),
+];
+
 /// Reads a text file whole.
 ///
 /// # Errors
@@ -130,9 +147,14 @@ pub fn read_text(path: &Path, expected: &str) -> Result<String, InputError> {
 /// What was read from `path` as text.
 ///
 /// # Errors
-/// If it is not UTF-8; the error names the line.
+/// If it is not UTF-8; the error names the line, or what the file is if that is known.
 pub fn text_of(bytes: Vec<u8>, path: &Path, expected: &str) -> Result<String, InputError> {
     String::from_utf8(bytes).map_err(|error| {
+        if let Some((_, what, advice)) =
+            BINARY.iter().find(|(magic, ..)| error.as_bytes().starts_with(magic))
+        {
+            return InputError::new(path.display(), what, expected).with_advice(advice);
+        }
         let valid = &error.as_bytes()[..error.utf8_error().valid_up_to()];
         let line = 1 + valid.iter().filter(|byte| **byte == b'\n').count();
         InputError::new(path.display(), "bytes that are not UTF-8 text", expected).at_line(line)
@@ -484,5 +506,16 @@ mod tests {
         fs::write(&path, b"a\nb\xff\n").unwrap();
         let error = read_text(&path, "a table").unwrap_err();
         assert_eq!(error.line, Some(2));
+    }
+
+    #[test]
+    fn profiles_and_programs_are_named_where_text_is_expected() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x");
+        for (magic, found) in [(SQLITE_MAGIC, "a profile"), (ELF_MAGIC, "a program")] {
+            fs::write(&path, [magic, b"\xff"].concat()).unwrap();
+            let error = read_text(&path, "a table").unwrap_err();
+            assert_eq!((error.found.as_str(), error.line), (found, None));
+        }
     }
 }

@@ -136,6 +136,14 @@ impl Answer {
         self.rows.iter().find(is_best)?.run_time_s
     }
 
+    /// The answer with the user's name of the cluster in what to do.
+    #[must_use]
+    pub fn with_cluster_name(mut self, name: &str) -> Self {
+        let rates = self.weaknesses.iter_mut().filter(|it| it.code == weakness::RATES_ASSUMED);
+        rates.for_each(|weakness| weakness.remedy = weakness::remedy_for_rates(name));
+        self
+    }
+
     /// The answer for a plan, compared with the default of `launcher`. `effects` are those of the best
     /// placement.
     #[must_use]

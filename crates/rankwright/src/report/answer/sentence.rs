@@ -96,10 +96,19 @@ impl Facts<'_> {
                 Some(why) => format!("No placement helps here: {why}."),
                 None => format!(
                     "No placement helps here: of {compared} strategies none is better than the \
-                     launcher's default."
+                     launcher's default{}.",
+                    self.on_one_node().unwrap_or_default()
                 ),
             },
         }
+    }
+
+    /// That the launcher's default has all ranks on one node, if so.
+    fn on_one_node(&self) -> Option<String> {
+        let default = &self.plan.candidates[self.default?];
+        let ranks = self.workload.rank_count();
+        (default.score.nodes == Some(1) && ranks > 1)
+            .then(|| format!(", which has all {ranks} ranks on one node"))
     }
 
     /// Why the launcher's default is best although messages wait less with another placement; `None` if

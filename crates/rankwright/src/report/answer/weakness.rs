@@ -7,6 +7,7 @@ use serde::Serialize;
 use super::Facts;
 use super::sentence::small_percent;
 use crate::choose::{Basis, Evaluation};
+use crate::launch::shell;
 use crate::traffic::expansion::library::Estimated;
 use crate::traffic::profile::RoughComputing;
 use crate::traffic::{Job, Workload};
@@ -107,11 +108,27 @@ fn rates(facts: &Facts) -> Option<Weakness> {
     let from = if rates.nic_bandwidth.is_none() { " from its hardware" } else { "" };
     (!rates.calibrated).then(|| {
         Weakness::new(
-            "rates-assumed",
+            RATES_ASSUMED,
             format!("rates of the cluster are assumed{from} ({})", rates.name),
-            "measure them: `rankwright calibrate --on cluster.toml`",
+            remedy_for_rates("cluster.toml"),
         )
     })
+}
+
+/// The code of rates that were not measured.
+pub(super) const RATES_ASSUMED: &str = "rates-assumed";
+
+/// The way out where rates are assumed. `name` is what the user calls the cluster; measured rates are
+/// written into a description, which a synthetic or built-in cluster does not have.
+pub(super) fn remedy_for_rates(name: &str) -> String {
+    match name.ends_with(".toml") {
+        true => format!("measure them: `rankwright calibrate --on {}`", shell::quote(name)),
+        false => {
+            "`rankwright cluster discover -o cluster.toml` describes your cluster, `rankwright \
+                  calibrate --on cluster.toml` measures it"
+                .to_owned()
+        }
+    }
 }
 
 fn not_simulated(facts: &Facts) -> Option<Weakness> {

@@ -208,7 +208,7 @@ impl Unmeasured {
                 Section::Devices,
                 "What the network devices really carry: no counters of a run were read.",
                 Some(
-                    "rankwright run placement.json --profile {workload} --counters record.json -- {program}\n\
+                    "rankwright run {placement} --profile {workload} --counters record.json -- {program}\n\
                      rankwright check --counters record.json",
                 ),
             ),
@@ -247,6 +247,8 @@ pub struct Names {
     pub workload: String,
     /// The cluster.
     pub cluster: String,
+    /// The file of the placement.
+    pub placement: String,
     /// The program line, for a shell.
     pub program: String,
     /// Number of ranks.
@@ -263,11 +265,13 @@ impl Report {
             true => cluster.clone(),
             false => "cluster.toml".to_owned(),
         };
+        let placement = shell::quote(&names.placement);
         let named = |snippet: &mut Option<String>| {
             let Some(text) = snippet else { return };
             *text = filled(text, &|token| match token {
                 "workload" => Some(workload.clone()),
                 "cluster" => Some(cluster.clone()),
+                "placement" => Some(placement.clone()),
                 "description" => Some(description.clone()),
                 "program" => Some(names.program.clone()),
                 "ranks" => Some(names.ranks.to_string()),
@@ -337,6 +341,7 @@ mod tests {
         let names = Names {
             workload: "my {cluster}.rwp".to_owned(),
             cluster: "it's".to_owned(),
+            placement: "my placement.json".to_owned(),
             program: "./app 'a b'".to_owned(),
             ranks: 7,
         };
@@ -347,7 +352,8 @@ mod tests {
             assert!(!rest.contains('{') && rest.starts_with("rankwright "), "{snippet}");
         }
         let snippet = report.missing[0].snippet.as_deref().unwrap();
-        assert!(snippet.contains("--profile 'my {cluster}.rwp'"), "{snippet}");
+        let expected = "run 'my placement.json' --profile 'my {cluster}.rwp'";
+        assert!(snippet.contains(expected), "{snippet}");
         assert_eq!(report.missing.len(), 1);
         assert!(report.findings.is_sorted_by_key(|finding| finding.severity));
     }

@@ -29,7 +29,7 @@ impl Check {
         let file = self.placement.as_deref().unwrap_or(Path::new("-"));
         let prepared = Prepared::read(&self.options, file)?;
         let job = prepared.one_job()?;
-        if let Some(why) = prepared.invented_hosts(&[job]) {
+        if let Some(why) = prepared.unreachable_hosts(&[job]) {
             return Err(Infeasible(format!("{}: {why}", prepared.file())).into());
         }
         let wanted = site::launcher_if_any(self.launcher)?;
@@ -41,7 +41,11 @@ impl Check {
         })?;
         let collected = collect(&mut started, job.ranks.len(), duration(self.timeout))?;
         if collected.reports.is_empty() {
-            anyhow::bail!("no rank reported: {}{}", collected.end, indented(&collected.noise));
+            let unknown = unknown_host(&collected.noise).map_or(String::new(), |host| {
+                format!("host {host} is not known here, run this where it is; ")
+            });
+            let (end, noise) = (&collected.end, indented(&collected.noise));
+            anyhow::bail!("no rank reported: {unknown}{end}{noise}");
         }
         let reports = &collected.reports;
         let shared = verdict::shared(prepared.placement(), job, reports);
@@ -140,8 +144,27 @@ impl Collected {
     }
 }
 
+/// The host that ssh did not find, by what it printed.
+fn unknown_host(noise: &str) -> Option<&str> {
+    let (_, host) = noise.split_once("ssh: Could not resolve hostname ")?;
+    host.split([':', ' ', '\n']).next().filter(|host| !host.is_empty())
+}
+
 /// The launcher's output, indented below the error.
 fn indented(text: &str) -> String {
     let lines = text.lines().filter(|line| !line.trim().is_empty());
     lines.map(|line| format!("\n  {line}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_host_that_ssh_did_not_find_is_named() {
+        let said = "--\nssh: Could not resolve hostname node2: Name or service not known\n--\n";
+        assert_eq!(unknown_host(said), Some("node2"));
+        assert_eq!(unknown_host("ssh: Could not resolve hostname "), None);
+        assert_eq!(unknown_host("bash: orted: command not found\n"), None);
+    }
 }

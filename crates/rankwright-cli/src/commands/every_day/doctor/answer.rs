@@ -93,7 +93,8 @@ impl Examination {
     fn answer(&self) -> String {
         let stopped = self.stopped();
         if stopped.is_empty() {
-            return "Everything that `profile`, `place` and `run` need works.".to_owned();
+            let but = self.launcher_beside_a_broken_one().unwrap_or_default();
+            return format!("Everything that `profile`, `place` and `run` need works{but}.");
         }
         let because = |(commands, row): &(Vec<&str>, &Row)| {
             let names: Vec<String> = commands.iter().map(|name| format!("`{name}`")).collect();
@@ -103,6 +104,16 @@ impl Examination {
             format!("{} {verb} not work: {part}: {found}{way_out}", names.join(" and "))
         };
         stopped.iter().map(because).collect::<Vec<_>>().join("; ") + "."
+    }
+
+    /// The launcher that works, where the first on PATH does not: commands that name no launcher meet that.
+    fn launcher_beside_a_broken_one(&self) -> Option<String> {
+        let mut launchers = self.rows.iter().filter(|row| row.check.name == "launcher");
+        let first = &launchers.next().filter(|row| row.finding.state == State::Broken)?.finding;
+        let works = &launchers.find(|row| row.finding.state == State::Ok)?.finding.part;
+        let way_out = first.way_out().map_or(String::new(), |way| format!(": {way}"));
+        let Finding { part, found, .. } = first;
+        Some(format!(" with {works}, but not with {part}, the first on PATH: {found}{way_out}"))
     }
 
     /// The answer, a line for each finding, and the way out below those that need one.

@@ -14,7 +14,7 @@ pub(super) enum State {
     Missing,
     /// It is there and does not work.
     Broken,
-    /// It is not there, and nothing here needs it.
+    /// It is not there or not configured, and nothing here needs it.
     NotNeeded,
     /// Whether it works could not be tried.
     NotTried,

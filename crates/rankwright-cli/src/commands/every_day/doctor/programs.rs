@@ -293,14 +293,15 @@ impl Managed {
             };
             return Self { finding, starter: None };
         };
-        let finding = controller(manager, &path);
+        let finding = controller(manager, &path, inside.is_some());
         let starts = finding.state == State::Ok || inside.is_some();
         Self { finding, starter: starts.then_some(path) }
     }
 }
 
-/// Whether the program of a resource manager and its controller answer.
-fn controller(manager: &Manager, path: &Path) -> Finding {
+/// Whether the program of a resource manager and its controller answer. Outside of a job, a machine may have
+/// the programs without a configuration: the packages of clients are on many workstations.
+fn controller(manager: &Manager, path: &Path, inside: bool) -> Finding {
     let Manager { name, ask, .. } = manager;
     let version = child::ended(Command::new(path).arg("--version"), PATIENCE);
     let version = match version {
@@ -311,12 +312,16 @@ fn controller(manager: &Manager, path: &Path) -> Finding {
         Err(error) => return Finding::broken(*name, format!("{}: {error}", path.display())),
     };
     let found = format!("{}, {version}", path.display());
-    let answers = child::ended(Command::new(ask[0]).arg(ask[1]), CONTROLLER)
-        .is_ok_and(|ended| ended.status.success() && !ended.output.contains("is DOWN"));
-    if answers {
+    let asked = child::ended(Command::new(ask[0]).arg(ask[1]), CONTROLLER);
+    let is_down = asked.as_ref().is_ok_and(|ended| ended.output.contains("is DOWN"));
+    if !is_down && asked.is_ok_and(|ended| ended.status.success()) {
         return Finding::ok(*name, found);
     }
     let command = ask.join(" ");
+    if !inside && !is_down {
+        let found = format!("{found}: no controller is known here (`{command}`)");
+        return Finding::not_needed(*name, found);
+    }
     Finding::broken(*name, format!("{found}: its controller does not answer (`{command}`)")).advice(
         format!("run this on a login or compute node, or leave {name} alone: only jobs need it"),
     )

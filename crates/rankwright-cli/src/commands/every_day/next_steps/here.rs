@@ -5,11 +5,15 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use rankwright::cluster::{self, Cluster};
 use rankwright::launch::MPI_LAUNCHERS;
+use rankwright::placement::PlacementFile;
+use rankwright::traffic::read::profile_file::rank_count;
 
 use crate::host::mpi::Family;
 use crate::host::this_host::usable_pus;
 use crate::host::{batch_job, find_program};
+use crate::launching::lab;
 use crate::options::site::Defaults;
 
 /// The most entries of this folder that are looked at, and the most files that are opened.
@@ -33,6 +37,16 @@ pub(super) struct Here {
     pub(super) cluster: Option<String>,
     /// The program with the name of the profile.
     pub(super) program: Option<String>,
+    /// The program with the name of the placement's job.
+    pub(super) placed_program: Option<String>,
+    /// What goes before commands that start the placement: empty unless its hosts are those of a lab.
+    pub(super) entry: String,
+    /// The ranks of the profile and the cores of the cluster, if those are fewer.
+    pub(super) too_small: Option<(usize, usize)>,
+    /// Whether the cluster has all hosts of the job.
+    pub(super) cluster_has_job: bool,
+    /// The MPI of the launcher for an example, if its path tells.
+    pub(super) family: Option<Family>,
     pub(super) site_has_cluster: bool,
     pub(super) usable_pus: usize,
 }
@@ -68,13 +82,35 @@ impl Here {
         let files = Files::of(Path::new("."));
         let (launcher, launchers) = launchers(job.as_ref());
         let stem = files.profile.as_ref().and_then(|(_, name)| name.strip_suffix(".rwp"));
-        let program = stem.map(|stem| format!("./{stem}"));
-        let program = program.filter(|name| find_program(Path::new(name)).is_some());
+        let program = stem.and_then(program_here);
+        let cluster = files.cluster.as_ref().and_then(|name| cluster::open(name).ok());
+        let ranks = files.profile.as_ref().and_then(|(_, name)| rank_count(Path::new(name)));
+        let cores = cluster.as_ref().map(Cluster::core_count);
+        let hosts = job.as_ref().and_then(|_| batch_job::hosts_around().ok().flatten());
+        let cluster_has_job = cluster.as_ref().zip(hosts).is_some_and(|(cluster, (_, hosts))| {
+            hosts.names().into_iter().all(|host| cluster.find_node(host).is_some())
+        });
         // A profile that was recorded after the placement is to be placed.
         let stale = |placement: &Dated| files.profile.as_ref().is_some_and(|p| p.0 > placement.0);
         let placement = files.placement.filter(|placement| !stale(placement));
         let name = |file: Option<Dated>| file.map(|(_, name)| name);
+        let placed =
+            placement.as_ref().and_then(|(_, name)| PlacementFile::read(Path::new(name)).ok());
+        let entry = placed.as_ref().and_then(|placed| {
+            let hosts = placed.nodes.iter().map(|node| node.name.as_str());
+            lab::Described::from(&placed.cluster).entry_from_outside(hosts)
+        });
+        let placed_program = placed.and_then(|placed| program_here(&placed.jobs.first()?.name));
+        let family = launcher.as_ref().and_then(|name| {
+            let path = find_program(Path::new(name))?;
+            Family::by_path(&path.canonicalize().unwrap_or(path))
+        });
         Self {
+            placed_program,
+            entry: entry.unwrap_or_default(),
+            too_small: ranks.zip(cores).filter(|(ranks, cores)| ranks > cores),
+            cluster_has_job,
+            family,
             job,
             launchers,
             launcher,
@@ -87,6 +123,12 @@ impl Here {
             usable_pus: usable_pus().get(),
         }
     }
+}
+
+/// The program of this name in this folder, if it is there.
+fn program_here(name: &str) -> Option<String> {
+    let path = format!("./{name}");
+    find_program(Path::new(&path)).map(|_| path)
 }
 
 /// The name of the launcher for an example, and all launchers with their MPI, which is told by the path:

@@ -5,12 +5,15 @@ mod here;
 use std::process::ExitCode;
 
 use rankwright::launch::shell::quote;
+use rankwright::units::counted;
 
+use crate::host::mpi::Family;
 use crate::output;
+use crate::planning::plan::larger_cluster;
 use here::{Here, Job};
 
-/// The most PUs that the line of the example takes for its ranks.
-const MOST_RANKS: usize = 4;
+/// The number of ranks of the line of the example.
+const EXAMPLE_RANKS: usize = 4;
 
 /// Prints what is here and the commands that come next. Starts no program; what cannot be read counts as
 /// missing, and `doctor` says why.
@@ -39,7 +42,8 @@ fn described(here: &Here) -> String {
     };
     let files = [&here.profile, &here.placement, &here.cluster];
     let mut files: Vec<String> = files.into_iter().flatten().cloned().collect();
-    let invented = |name: &String| format!("{name} (made for invented hosts: starts nothing)");
+    let invented =
+        |name: &String| format!("{name} (node names are placeholders: for planning only)");
     files.extend(here.example.as_ref().map(invented));
     let files = match &files[..] {
         [] => "no profile, placement or cluster.toml in this folder".to_owned(),
@@ -49,18 +53,37 @@ fn described(here: &Here) -> String {
 }
 
 /// What comes next in words, and two or three commands.
-fn steps(here: &Here) -> (&'static str, Vec<String>) {
+fn steps(here: &Here) -> (String, Vec<String>) {
+    let (what, commands) = known_steps(here);
+    let fewer = here.too_small.filter(|_| here.placement.is_none() && here.job.is_none());
+    let (Some((ranks, cores)), Some(profile)) = (fewer, &here.profile) else {
+        return (what.to_owned(), commands);
+    };
+    let cluster = here.cluster.as_deref().unwrap_or("the cluster");
+    let what = format!(
+        "{profile} has {}, {cluster} {}. Next: see what placements change on a larger cluster:",
+        counted(ranks, "rank"),
+        counted(cores, "core")
+    );
+    let larger = larger_cluster(ranks);
+    let command = format!("rankwright place {} {larger} -o example.json", quote(profile));
+    (what, vec![command])
+}
+
+/// As [`steps`], for ranks that the cluster has cores for.
+fn known_steps(here: &Here) -> (&'static str, Vec<String>) {
     let program = here.program.as_deref().map_or("./app".to_owned(), quote);
     let run = format!("rankwright run placement.json -- {program}");
     if let Some(placement) = &here.placement {
-        let placement = quote(placement);
+        let (placement, entry) = (quote(placement), &here.entry);
+        let program = here.placed_program.as_deref().map_or("./app".to_owned(), quote);
         return (
             "Next: check that each rank gets its place, run, and measure against the launcher's default:",
             vec![
-                format!("rankwright check {placement}"),
-                format!("rankwright run {placement} -- {program}"),
+                format!("{entry}rankwright check {placement}"),
+                format!("{entry}rankwright run {placement} -- {program}"),
                 format!(
-                    "rankwright run --compare default,placement --repeat 5 {placement} -- {program}"
+                    "{entry}rankwright run --compare default,placement --repeat 5 {placement} -- {program}"
                 ),
             ],
         );
@@ -69,11 +92,12 @@ fn steps(here: &Here) -> (&'static str, Vec<String>) {
         let profile = quote(profile);
         // The nodes that Flux granted are not known to `run --profile`.
         if here.job.as_ref().is_some_and(Job::grants_known_nodes) {
+            let on = if here.cluster_has_job { on(here) } else { String::new() };
             return (
                 "Next: place the program on the nodes of this job, and start it:",
                 vec![
-                    format!("rankwright run --dry-run --profile {profile} -- {program}"),
-                    format!("rankwright run --profile {profile} -- {program}"),
+                    format!("rankwright run --dry-run --profile {profile}{on} -- {program}"),
+                    format!("rankwright run --profile {profile}{on} -- {program}"),
                 ],
             );
         }
@@ -84,7 +108,7 @@ fn steps(here: &Here) -> (&'static str, Vec<String>) {
     }
     match launch_line(here) {
         Some(line) => {
-            let profile = format!("rankwright profile -o app.rwp -- {line}");
+            let profile = format!("rankwright profile --events -o app.rwp -- {line}");
             let mut commands = vec![profile];
             commands.extend(discover(here));
             commands.push(format!("rankwright place app.rwp{} -- ./app", on(here)));
@@ -118,15 +142,25 @@ fn on(here: &Here) -> String {
     }
 }
 
-/// A line that starts ranks of `./app` with a launcher that is here.
+/// A line that starts ranks of `./app` with a launcher that is here. For two ranks no placement matters, so
+/// there are more, on few PUs too where the launcher is known to start them.
 fn launch_line(here: &Here) -> Option<String> {
-    let ranks = here.job.as_ref().and_then(|job| job.tasks);
-    let ranks = ranks.unwrap_or_else(|| here.usable_pus.clamp(2, MOST_RANKS));
+    let of_job = here.job.as_ref().and_then(|job| job.tasks);
+    let few_pus = of_job.is_none() && here.usable_pus < EXAMPLE_RANKS;
+    let ranks = match here.family {
+        Some(_) => EXAMPLE_RANKS,
+        None => here.usable_pus.clamp(2, EXAMPLE_RANKS),
+    };
+    let ranks = of_job.unwrap_or(ranks);
+    let more = match here.family {
+        Some(Family::OpenMpi) if few_pus => " --oversubscribe",
+        _ => "",
+    };
     let launcher = here.launcher.as_deref()?;
     Some(match launcher {
         "flux" => format!("flux run -n {ranks} ./app"),
         "srun" => format!("srun -n {ranks} ./app"),
-        launcher => format!("{launcher} -np {ranks} ./app"),
+        launcher => format!("{launcher} -np {ranks}{more} ./app"),
     })
 }
 
@@ -151,7 +185,7 @@ mod tests {
         assert_eq!(
             commands(&mpi),
             [
-                "rankwright profile -o app.rwp -- mpirun -np 4 ./app",
+                "rankwright profile --events -o app.rwp -- mpirun -np 4 ./app",
                 "rankwright cluster discover -o cluster.toml",
                 "rankwright place app.rwp --on cluster.toml -- ./app",
             ]
@@ -164,14 +198,30 @@ mod tests {
         let job = Job { title: "job 7 of Slurm".to_owned(), tasks: Some(96), is_flux: false };
         let inside = Here { job: Some(job.clone()), profile: name("a.rwp"), ..here() };
         assert_eq!(commands(&inside)[1], "rankwright run --profile a.rwp -- ./app");
-        let placed =
-            Here { placement: name("p.json"), program: name("./my app"), ..inside.clone() };
+        let on_its_nodes =
+            Here { cluster: name("c.toml"), cluster_has_job: true, ..inside.clone() };
+        assert_eq!(
+            commands(&on_its_nodes)[1],
+            "rankwright run --profile a.rwp --on c.toml -- ./app"
+        );
+        let placed = Here {
+            placement: name("p.json"),
+            program: name("./other"),
+            placed_program: name("./my app"),
+            ..inside.clone()
+        };
         assert_eq!(commands(&placed)[1], "rankwright run p.json -- './my app'");
+        let entry = "rankwright lab exec --name x head -- ".to_owned();
+        let in_lab = Here { entry, ..placed };
+        assert_eq!(
+            commands(&in_lab)[0],
+            "rankwright lab exec --name x head -- rankwright check p.json"
+        );
         let unprofiled = Here { profile: None, launcher: name("srun"), ..inside };
         assert_eq!(
             commands(&unprofiled)[..2],
             [
-                "rankwright profile -o app.rwp -- srun -n 96 ./app",
+                "rankwright profile --events -o app.rwp -- srun -n 96 ./app",
                 "rankwright cluster discover --all-nodes -o cluster.toml"
             ]
         );
@@ -179,5 +229,29 @@ mod tests {
         let flux = Job { is_flux: true, tasks: None, ..job };
         let flux = Here { job: Some(flux), launcher: name("flux"), ..here() };
         assert!(commands(&flux)[0].ends_with("flux run -n 4 ./app"));
+    }
+
+    #[test]
+    fn the_example_has_more_than_two_ranks_and_a_cluster_that_takes_them() {
+        let name = |name: &str| Some(name.to_owned());
+        let two = Here { launcher: name("mpirun"), usable_pus: 2, ..here() };
+        assert!(commands(&two)[0].ends_with("mpirun -np 2 ./app"));
+        let open_mpi = Here { family: Some(Family::OpenMpi), ..two.clone() };
+        assert!(commands(&open_mpi)[0].ends_with("mpirun -np 4 --oversubscribe ./app"));
+        let mpich = Here { family: Some(Family::Mpich), ..two.clone() };
+        assert!(commands(&mpich)[0].ends_with("mpirun -np 4 ./app"));
+        let small = Here {
+            profile: name("app.rwp"),
+            cluster: name("cluster.toml"),
+            too_small: Some((16, 2)),
+            ..two
+        };
+        let told = text(&small);
+        assert!(told.contains("app.rwp has 16 ranks, cluster.toml 2 cores. Next: "), "{told}");
+        let larger = "--on \"synthetic:pack:2 core:2 pu:1\" --nodes 4";
+        assert_eq!(
+            commands(&small),
+            [format!("rankwright place app.rwp {larger} -o example.json")]
+        );
     }
 }

@@ -4,11 +4,12 @@ use std::path::PathBuf;
 
 use clap::Args;
 use rankwright::files::check_writable;
-use rankwright::launch::{Launcher, ProgramLine};
+use rankwright::launch::{Launcher, ProgramLine, shell};
 use rankwright::placement::{JobEntry, PlacementFile};
 
 use crate::host::mpi::launcher;
 use crate::host::shim::shim_beside_us;
+use crate::launching::lab;
 use crate::launching::prepared::Prepared;
 use crate::launching::preview::{Preview, preview};
 use crate::launching::user_folder;
@@ -71,7 +72,8 @@ impl FileOptions {
         line: Option<&ProgramLine>,
         verbosity: &Verbosity,
     ) -> anyhow::Result<()> {
-        let of_job = |job: &JobEntry| user_folder::program_of(job, line);
+        let all = file.jobs.clone();
+        let of_job = |job: &JobEntry| user_folder::program_of(job, &all, line);
         let name = self.output.display().to_string();
         let fabric = self.launcher.fabric();
         let prepared = Prepared::for_target(&TargetOptions::default(), file, name)?;
@@ -87,13 +89,15 @@ impl FileOptions {
         let output = self.output.display();
         output::note(verbosity, format!("{output}: placement by {strategy}"));
         let jobs = if launches.is_empty() { Vec::new() } else { prepared.jobs()? };
-        if let Some(invented) = prepared.invented_hosts(&jobs).filter(|_| !jobs.is_empty()) {
-            output::note(verbosity, format!("{output}: {invented}"));
+        if let Some(unreachable) = prepared.unreachable_hosts(&jobs).filter(|_| !jobs.is_empty()) {
+            output::note(verbosity, format!("{output}: {unreachable}"));
         }
+        let cluster = lab::Described::from(&prepared.placement().cluster);
+        let entry = cluster.entry_from_outside(prepared.hosts(&jobs)).unwrap_or_default();
         for job in user_folder::write(launches)? {
             let folder = job.folder.display();
             output::note(verbosity, format!("{folder}: launch files for {}", target.name));
-            output::note(verbosity, job.command_line());
+            output::note(verbosity, job.command_line_behind(&entry));
         }
         // Notes about GPUs are those of the placement, which were told with it.
         let told = devices::gpu_notes(prepared.placement());
@@ -103,10 +107,16 @@ impl FileOptions {
             notes.for_each(|text| output::note(verbosity, format_args!("note: {text}")));
         }
         if line.is_none() {
-            output::note(
-                verbosity,
-                "give `-- PROGRAM ARGUMENTS` to have your program in these lines",
-            );
+            let text = match all.len() {
+                1 => "give `-- PROGRAM ARGUMENTS` to have your program in these lines".to_owned(),
+                _ => format!(
+                    "`rankwright launch {} --job NAME --for {} -o FOLDER -- PROGRAM ARGUMENTS` has your \
+                     program in these lines",
+                    shell::quote(&self.output.display().to_string()),
+                    target.name
+                ),
+            };
+            output::note(verbosity, text);
         }
         Ok(())
     }

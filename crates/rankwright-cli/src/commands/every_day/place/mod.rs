@@ -11,7 +11,7 @@ use rankwright::launch::Launcher;
 use rankwright::map::Problem;
 use rankwright::placement::PREDICTED_RUN_TIME;
 use rankwright::report::Answer;
-use rankwright::report::page::Report;
+use rankwright::report::page::{Names, Report};
 
 use files::FileOptions;
 use populations::PopulationOptions;
@@ -84,6 +84,8 @@ impl Place {
             None => self.best(&mut job, launcher, verbosity)?,
         };
         let mut file = self.placing.file(&job, &best.candidate, verbosity)?;
+        // Below the answer, whose error it is to be read with.
+        accuracy::quote(&file.cluster.digest, verbosity);
         let run_time = best.run_time.map(|seconds| (PREDICTED_RUN_TIME.to_owned(), seconds));
         file.predicted.extend(run_time);
         let table = devices::ranks_of_gpus(&self.placing.rank_size, &job.cluster, &file, verbosity);
@@ -92,15 +94,16 @@ impl Place {
             output::print_unless_closed(&table, false)?;
         }
         let strategy = best.candidate.strategy.to_string();
-        let cluster_digest = file.cluster.digest.clone();
-        let names = reports::names(&self.placing, &job, program_text(&self.program));
+        let names = Names {
+            placement: self.files.output.display().to_string(),
+            ..reports::names(&self.placing, &job, program_text(&self.program))
+        };
         let report = best.report.map(|report| {
             let launches = self.files.preview(&file, launcher, line.as_ref());
             with_launches(report, launches, &self.files.output, &names.program)
         });
         self.files.write(file, (&strategy, launcher), line.as_ref(), verbosity)?;
         report.map_or(Ok(()), |report| self.report.write(report, &names, verbosity))?;
-        accuracy::quote(&cluster_digest, verbosity);
         Ok(ExitCode::SUCCESS)
     }
 
@@ -108,6 +111,7 @@ impl Place {
     fn check(&self) -> anyhow::Result<()> {
         self.files.check()?;
         self.report.check(&[Some(&self.files.output)])?;
+        self.placing.refuse_misplaced()?;
         if !self.program.is_empty() && self.placing.workloads.len() > 1 {
             let text = "one program for several jobs: leave out `-- PROGRAM`, and write the launch \
                         files of each with `rankwright launch --job NAME`";

@@ -27,10 +27,10 @@ pub(super) fn misfits(
     let mut misfits: Vec<String> = Vec::new();
     misfits.extend(cluster.and_then(|cluster| other_cluster(placement, cluster)));
     if batch.is_none() {
-        misfits.extend(prepared.invented_hosts(&[job]));
+        misfits.extend(prepared.unreachable_hosts(&[job]));
     }
     if let Some(batch) = batch {
-        misfits.extend(hosts_not_granted(job, batch));
+        misfits.extend(hosts_not_granted(&prepared.hosts(&[job]), batch));
         if !placement.cluster.emulated {
             misfits.extend(too_few_cpus(placement, job, batch));
         }
@@ -67,9 +67,8 @@ fn short(digest: &str) -> &str {
     digest.get(..15).unwrap_or(digest)
 }
 
-/// Hosts that are not in the allocation.
-fn hosts_not_granted(job: &JobEntry, batch: &BatchJob) -> Option<String> {
-    let hosts: BTreeSet<&str> = job.ranks.iter().map(|entry| entry.node.as_str()).collect();
+/// Hosts of the placement that are not in the allocation.
+fn hosts_not_granted(hosts: &[&str], batch: &BatchJob) -> Option<String> {
     let foreign: Vec<String> =
         hosts.iter().filter(|host| !batch.has(host)).map(|host| (*host).to_owned()).collect();
     if foreign.is_empty() {

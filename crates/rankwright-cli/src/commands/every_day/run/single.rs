@@ -123,6 +123,10 @@ impl Run {
         };
         allocation.note(verbosity);
         if let Some(answer) = answer {
+            let answer = match &self.placing.on {
+                Some(name) => answer.with_cluster_name(name),
+                None => answer,
+            };
             note(verbosity, format!("{}\n{}", answer.text, answer.remarks()).trim_end());
         }
         note(verbosity, format_args!("{count} on {nodes} placed by {strategy}"));

@@ -18,6 +18,7 @@ use crate::host::mpi::built::{Part, Target, abi_on_path};
 use crate::host::mpi::launcher::{self, MpiLauncher, Profiled};
 use crate::host::mpi::{Abi, Mpi};
 use crate::host::this_host;
+use crate::launching::lab;
 use crate::launching::launch_line::LaunchLine;
 use crate::launching::started::refuse_root;
 use crate::output::Verbosity;
@@ -76,6 +77,12 @@ impl Calibrate {
     fn own_line(&self, cluster: &Cluster, verbosity: &Verbosity) -> anyhow::Result<Command> {
         let installed = launcher::find(self.launcher, Profiled::default(), None)?;
         refuse_root(&[], &installed)?;
+        if self.agent.is_none() && BatchJob::around()?.is_none() {
+            let hosts = cluster.nodes.iter().map(|node| node.name.as_str());
+            if let Some(why) = lab::Described::from(cluster).why_unreachable(hosts) {
+                return Err(Infeasible(format!("{}: {why}", self.on.display())).into());
+            }
+        }
         let MpiLauncher { program, launcher } = &installed;
         let family = Mpi::ask(program.clone()).ok().map(|mpi| Abi::of_family(mpi.family));
         let mut words = vec![text(&self.probe(family, program, verbosity)?)?];

@@ -354,6 +354,19 @@ fn a_launcher_that_is_none_is_said_before_anything_starts() {
 }
 
 #[test]
+fn behind_a_launcher_rankwright_is_told_to_go_before_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let profile = folder.path().join("app.rwp");
+    let arguments = ["profile", "-o", profile.to_str().unwrap(), "--", "sh", "./app"];
+    let output = rankwright(&arguments).env("PMI_RANK", "0").output().unwrap();
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(125), "{text}");
+    let told =
+        "rankwright goes before the launcher: rankwright profile -o app.rwp -- mpirun -np 4 sh";
+    assert!(text.contains(told), "{text}");
+}
+
+#[test]
 fn a_tracer_that_cannot_be_compiled_leaves_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let launcher = script(folder.path(), "mpirun", "echo 'mpirun (Open MPI) 4.1.4'");

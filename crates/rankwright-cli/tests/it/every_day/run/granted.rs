@@ -187,6 +187,40 @@ fn ranks_per_node_are_those_of_the_job_or_of_the_options() {
 }
 
 #[test]
+fn a_placement_for_a_lab_says_how_to_enter_it() {
+    let site = Site::new();
+    let lab = "name = \"mine\"\nemulated = true\n[[node]]\nnames = \"n[0-1]\"\ntopology = \"core:4 pu:1\"\n";
+    site.file("lab.toml", lab);
+    let entry = "made for the lab `mine`, whose hosts are known only inside it: `rankwright lab exec \
+                 --name mine head -- rankwright ...`";
+    let told = |arguments: &[&str], code: i32, adapt: fn(&mut Command)| {
+        let mut command = site.outside(arguments);
+        adapt(&mut command);
+        let (output, text) = site.output(command, arguments);
+        assert_eq!(output.status.code(), Some(code), "{text}");
+        text
+    };
+    let place = ["place", "app.rwp", "--on", "lab.toml", "-o", "lab.json", "--report", "lab.md"];
+    let text = told(&place, 0, |_| ());
+    assert!(text.contains(entry), "{text}");
+    assert!(text.contains("\nrankwright lab exec --name mine head -- mpi"), "{text}");
+    let report = std::fs::read_to_string(site.path().join("lab.md")).unwrap();
+    let typed = "rankwright lab exec --name mine head -- rankwright run lab.json -- ";
+    assert!(report.contains(typed), "{report}");
+    let run = ["run", "lab.json", "--", "./app"];
+    for (arguments, code) in [(&run[..], 125), (&["check", "lab.json"], 4)] {
+        let text = told(arguments, code, |_| ());
+        assert!(text.contains(entry) && !text.contains("started:"), "{text}");
+    }
+    let text = told(&["calibrate", "--on", "lab.toml"], 4, |_| ());
+    assert!(text.contains(entry), "{text}");
+    let text = told(&run, 0, |command| {
+        command.env("RANKWRIGHT_LAB", "mine");
+    });
+    assert!(text.contains("started:") && !text.contains("lab exec"), "{text}");
+}
+
+#[test]
 fn a_placement_for_invented_hosts_does_not_reach_ssh() {
     let site = Site::new();
     for on in ["synthetic:core:8 pu:1", "paper:2013"] {
@@ -211,6 +245,11 @@ fn a_placement_for_invented_hosts_does_not_reach_ssh() {
         assert!(output.status.success(), "{text}");
         assert!(text.contains("placed.json: made for invented hosts ("), "{text}");
     }
+    // Hosts stand in the order of the cluster, not in that of their letters.
+    let many = ["place", "pattern:ring:12", "--on", "synthetic:core:1 pu:1", "--nodes", "12"];
+    let many = [&many[..], &["-o", "many.json"]].concat();
+    let (_, text) = site.output(site.outside(&many), &many);
+    assert!(text.contains("made for invented hosts (node[0-11]): "), "{text}");
     let named = ["-q", "map", "app.rwp", "--on", "synthetic:core:8 pu:1", "--nodes", "n0"];
     let more = ["--strategy=blocked", "-o", "p.json"];
     assert!(site.outside(&[&named[..], &more].concat()).status().expect("it starts").success());

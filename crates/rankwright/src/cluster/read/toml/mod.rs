@@ -67,6 +67,13 @@ pub fn read(path: &Path) -> Result<Cluster, InputError> {
 /// # Errors
 /// As [`read`].
 pub fn parse(text: &str, file: &str, folder: &Path) -> Result<Cluster, InputError> {
+    if text.trim_start().starts_with('{') {
+        let found = match text.contains("\"workload_digest\"") {
+            true => "a placement, which is made for a cluster",
+            false => "JSON",
+        };
+        return Err(InputError::new(file, found, EXPECTED));
+    }
     let source = TomlText { file, text, folder };
     let tables: schema::File =
         ::toml::from_str(text).map_err(|error| source.syntax(&error, EXPECTED))?;

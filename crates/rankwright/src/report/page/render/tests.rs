@@ -43,6 +43,7 @@ fn hostile() -> Report {
     report.with_names(&Names {
         workload: HOSTILE[0].to_owned(),
         cluster: HOSTILE[7].to_owned(),
+        placement: HOSTILE[2].to_owned(),
         program: HOSTILE[1].to_owned(),
         ranks: 1,
     })

@@ -10,16 +10,15 @@ use rusqlite::{Connection, OpenFlags};
 
 use crate::files::{WriteError, replace_atomically};
 
+pub use crate::files::SQLITE_MAGIC;
 pub(crate) use read::library;
-pub use read::read;
+pub use read::{rank_count, read};
 pub use write::write;
 
 /// SQLite application id ("RWPR"), which `file` shows.
 const APPLICATION_ID: i32 = 0x5257_5052;
 /// Schema version that is written, and the newest that is read.
 const FORMAT_VERSION: i32 = 2;
-/// The first bytes of every SQLite file.
-pub const SQLITE_MAGIC: &[u8] = b"SQLite format 3\0";
 
 /// Adds tables to a profile, all or nothing: `tables` makes them, replacing earlier ones, and `fill` fills them.
 pub(super) fn add_tables(

@@ -103,6 +103,14 @@ fn check(profile: &Profile) -> Result<(), String> {
     }
 }
 
+/// The number of ranks of a profile, without reading the rest; `None` if it cannot be read.
+#[must_use]
+pub fn rank_count(path: &Path) -> Option<usize> {
+    let file = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY).ok()?;
+    let count: i64 = file.query_row("SELECT count(*) FROM ranks", [], |row| row.get(0)).ok()?;
+    usize::try_from(count).ok()
+}
+
 fn read_tables(file: &Connection) -> rusqlite::Result<Profile> {
     let mut profile = Profile { ranks: read_ranks(file)?, ..Profile::default() };
     let mut facts = file.prepare("SELECT key, value FROM run")?;

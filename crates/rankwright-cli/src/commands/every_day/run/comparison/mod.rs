@@ -14,12 +14,15 @@ use std::time::Instant;
 use anyhow::Context;
 use rankwright::launch::{ProgramLine, Task};
 use rankwright::placement::PlacementFile;
+use rankwright::units::counted;
+use rankwright_shim_format::same_host;
 use regex::Regex;
 
 use super::arguments::Run;
 use super::placing::allocation::Allocation;
 use crate::host::batch_job::BatchJob;
 use crate::host::mpi::launcher::{MpiLauncher, Profiled};
+use crate::host::this_host;
 use crate::launching::prepared::Prepared;
 use crate::launching::started::{Ready, refuse_root};
 use crate::output::exit_code::{NotStarted, UsageError};
@@ -27,6 +30,9 @@ use crate::output::{Verbosity, note, warn};
 use crate::planning::accuracy::{self, Measured};
 use schedule::Schedule;
 use times::Times;
+
+/// Seconds: of runs that take less, the start of a launcher (about half a second) is a tenth or more.
+const SHORT: f64 = 5.0;
 
 /// One way to start the program.
 struct Way {
@@ -47,6 +53,7 @@ impl Run {
         let options = &self.comparison;
         let names = options.names()?;
         let ways = self.ways(&names, line, verbosity)?;
+        warn_of_load(&ways, verbosity)?;
         let mut times = Times::new(names, options.seed);
         let blocks = options.warmup + options.repeat.get();
         let mut schedule = Schedule::new(ways.len(), options.seed);
@@ -80,6 +87,14 @@ impl Run {
             }
         }
         options.result.write(&times.render(options.result.format)?)?;
+        let shortest = (0..ways.len()).filter_map(|at| times.median(at)).fold(f64::MAX, f64::min);
+        if options.time_regex.is_none() && shortest < SHORT {
+            let text = format!(
+                "note: a run of {shortest:.2} s is short beside the start of the launcher, which is in the \
+                 times: a longer run, or --time-regex with a time that the program prints, says more"
+            );
+            note(verbosity, text);
+        }
         if self.keeps_record() {
             for (at, way) in ways.iter().enumerate() {
                 let median = times.median(at);
@@ -223,6 +238,23 @@ impl Run {
         })?;
         Ok(Outcome::Took(time))
     }
+}
+
+/// Warns where other programs keep this host busy, if it has ranks.
+fn warn_of_load(ways: &[Way], verbosity: &Verbosity) -> anyhow::Result<()> {
+    let (here, pus) = (this_host::name()?, this_host::usable_pus().get());
+    let has_ranks = |placement: &PlacementFile| {
+        // The nodes of a lab are on this host.
+        placement.cluster.emulated
+            || placement.nodes.iter().any(|node| same_host(&node.name, &here))
+    };
+    let any_here = ways.iter().filter_map(|way| way.placement.as_ref()).any(has_ranks);
+    if let Some(load) = this_host::load().filter(|load| any_here && *load > pus as f64) {
+        let pus = counted(pus, "PU");
+        let text = format!("the load of this host is {load:.1} on {pus}: it disturbs the times");
+        warn(verbosity, text);
+    }
+    Ok(())
 }
 
 /// The number of ranks that all ways have.

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use rankwright::files::check_writable;
+use rankwright::launch::shell;
 
 use super::description::write_description;
 use crate::host::this_host;
@@ -40,11 +41,13 @@ impl Discover {
         }
         if self.all_nodes {
             write_description(&self.options.cluster(verbosity)?, output, verbosity)?;
-            output::note(
-                verbosity,
-                "next: `rankwright cluster check` says what is missing in it; as `cluster` in \
+            let file = output.map_or("FILE".to_owned(), |path| path.display().to_string());
+            let text = format!(
+                "next: `rankwright cluster check {}` says what is missing in it; as `cluster` in \
                  /etc/rankwright/site.toml it is the default of --on",
+                shell::quote(&file)
             );
+            output::note(verbosity, text);
             return Ok(());
         }
         write_description(&this_host::cluster()?, output, verbosity)?;
