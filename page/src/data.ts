@@ -205,7 +205,7 @@ export interface Timeline {
     bytes_in: number[];
   }[];
   counted: { node: string; device: string; bytes_out: number[]; bytes_in: number[] }[];
-  /** Row by rank, column by bin: u8, 255 is the whole bin. At most 1024 rows, else rows are nodes. */
+  /** Row by rank, column by bin: u8, 255 is the whole bin and 0 none of it. At most 1024 rows, else rows are nodes. */
   busy: Packed;
   busy_rows: number;
   rows_are: "ranks" | "nodes";

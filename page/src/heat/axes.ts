@@ -15,6 +15,8 @@ export interface Axis {
   /** Ticks for the cells from low to high, about `wanted` of them; `at` is in cells. */
   ticks(low: number, high: number, wanted: number): Tick[];
   groups: Group[];
+  /** Pixels from one label to the next, at least. */
+  apart: number;
 }
 
 /** The area of the cells inside the drawing. */
@@ -27,7 +29,7 @@ export interface Plot {
 
 export const FONT = 11;
 /** Borders closer than this many pixels are left out: they would hide the cells. */
-const CLOSEST_BORDERS = 4;
+const CLOSEST_BORDERS = 8;
 
 /** The axis below the cells, with the names of groups above them. */
 export function columnAxis(axis: Axis, plot: Plot, low: number, high: number): SVGGElement {
@@ -35,7 +37,7 @@ export function columnAxis(axis: Axis, plot: Plot, low: number, high: number): S
   const at = (cell: number) => plot.left + (cell - low) * scale;
   const bottom = plot.top + plot.height;
   const group = svg("g", { "text-anchor": "middle" });
-  for (const tick of axis.ticks(low, high, plot.width / 56)) {
+  for (const tick of axis.ticks(low, high, plot.width / axis.apart)) {
     group.append(
       svg("path", { d: `M${at(tick.at)},${bottom}v4`, stroke: "currentColor" }),
       svg("text", { x: at(tick.at), y: bottom + 15 }, tick.label),
@@ -60,7 +62,7 @@ export function rowAxis(axis: Axis, plot: Plot, low: number, high: number): SVGG
   const scale = plot.height / (high - low);
   const at = (cell: number) => plot.top + (cell - low) * scale;
   const group = svg("g", { "text-anchor": "end" });
-  for (const tick of axis.ticks(low, high, plot.height / 28)) {
+  for (const tick of axis.ticks(low, high, plot.height / axis.apart)) {
     group.append(
       svg("path", { d: `M${plot.left},${at(tick.at)}h-4`, stroke: "currentColor" }),
       svg("text", { x: plot.left - 7, y: at(tick.at), dy: "0.35em" }, tick.label),

@@ -4,7 +4,6 @@ import type { Job, Machine } from "../data.ts";
 import { svg } from "../dom.ts";
 import { theme } from "../theme.ts";
 import { blackOn, viridis } from "../words/colours.ts";
-import { bytes } from "../words/format.ts";
 import { CELL, chipText, nodeBox, type NodeBox } from "./layout.ts";
 import type { Part } from "./pages.ts";
 import { jobOf, type Inhabitants } from "./ranks.ts";
@@ -62,10 +61,9 @@ function drawPart(scene: Scene, { node, whole, loose }: Part, box: NodeBox): SVG
     text(8, 15, clipped(title, box.width - 12, 6.6), { "text-anchor": "start", "font-weight": 600, "font-size": 11 }),
   );
   for (const numa of box.numas) {
-    const memory = numa.memory === null ? "" : ` · ${bytes(numa.memory)}`;
     group.append(
       svg("rect", { x: numa.x, y: numa.y, width: numa.width, height: numa.height, rx: 3, fill: "var(--inset)", stroke: "var(--line)" }),
-      text(numa.x + 5, numa.y + 13, clipped(`NUMA ${numa.index}${memory}`, numa.width - 6, 5.6), { "text-anchor": "start", fill: "var(--muted)" }),
+      text(numa.x + 5, numa.y + 13, clipped(numa.label, numa.width - 6, 5.6), { "text-anchor": "start", fill: "var(--muted)" }),
     );
   }
   const here = inhabitants[node];

@@ -1,6 +1,7 @@
 // Where the boxes of nodes, NUMA nodes, cores and devices are drawn.
 
 import type { Device, NodeType, NumaNode } from "../data.ts";
+import { bytes } from "../words/format.ts";
 
 export const CELL = 23;
 const GAP = 8;
@@ -15,9 +16,14 @@ export interface CoreBox {
   y: number;
 }
 
+/** The cores of a NUMA node in one package. */
+export interface NumaPart extends NumaNode {
+  /** Its package, if the NUMA node spans several. */
+  package: number | null;
+}
+
 export interface NumaBox {
-  index: number;
-  memory: number | null;
+  label: string;
   x: number;
   y: number;
   width: number;
@@ -50,8 +56,15 @@ function perRow(cores: number, room: number): number {
 }
 
 /** The NUMA nodes of a node. One that spans packages is listed in each of them, with the cores there. */
-export function numasOf({ packages }: NodeType): NumaNode[] {
-  return packages.flatMap((one) => one.numa);
+export function numasOf({ packages }: NodeType): NumaPart[] {
+  const spans = (index: number) => packages.filter(({ numa }) => numa.some((one) => one.index === index)).length > 1;
+  return packages.flatMap(({ numa }, at) => numa.map((one) => ({ ...one, package: spans(one.index) ? at : null })));
+}
+
+/** What is written into the box of a NUMA node. The memory of one that spans packages is in none of them. */
+function labelOf({ index, memory_bytes, package: inside }: NumaPart): string {
+  if (inside !== null) return `package ${inside} · NUMA ${index}`;
+  return memory_bytes === null ? `NUMA ${index}` : `NUMA ${index} · ${bytes(memory_bytes)}`;
 }
 
 /** Lays out a node, or some NUMA nodes of it, at most `room` pixels wide, with room for `loose` ranks bound to no core. */
@@ -68,7 +81,7 @@ export function nodeBox(type: NodeType, room: number, loose: number, shown = num
     if (x > GAP && x + size.width + GAP > room) {
       [x, y, rowHeight] = [GAP, y + rowHeight + GAP, 0];
     }
-    numas.push({ index: numa.index, memory: numa.memory_bytes, x, y, ...size });
+    numas.push({ label: labelOf(numa), x, y, ...size });
     numa.cores.forEach((core, i) => {
       cores.push({ core, x: x + GAP / 2 + (i % columns) * CELL, y: y + HEAD + Math.floor(i / columns) * CELL });
     });

@@ -1,10 +1,10 @@
 // Large machines: as many nodes per page as can be drawn and read at once. A node with too many cores for a page is
 // divided into its NUMA nodes.
 
-import type { Machine, NumaNode } from "../data.ts";
+import type { Machine } from "../data.ts";
 import type { Placed } from "../read/open.ts";
 import { count } from "../words/format.ts";
-import { numasOf } from "./layout.ts";
+import { numasOf, type NumaPart } from "./layout.ts";
 import type { Inhabitants } from "./ranks.ts";
 
 /** Cores, and ranks that are bound to none, that are drawn at once. */
@@ -22,7 +22,7 @@ export interface Part {
   node: number;
   /** Whether it is all of the node. */
   whole: boolean;
-  numas: NumaNode[];
+  numas: NumaPart[];
   /** Ranks that are bound to no core. */
   loose: number[];
 }

@@ -76,7 +76,7 @@ class MachineFigure {
     private readonly machine: Machine,
   ) {
     this.placements = opened.placements.filter((placed) => placed.node.length > 0);
-    this.placed = this.placements.find(({ view }) => view.role === "best") ?? this.placements[0] ?? null;
+    this.placed = this.placements.find(({ view }) => ["best", "given"].includes(view.role)) ?? this.placements[0] ?? null;
     const label = "Nodes of the machine with their ranks; arrow keys go from rank to rank";
     this.surface = el("div", { class: "machine", tabindex: 0, role: "application", "aria-label": label, "aria-describedby": this.help }, this.place, this.tip);
     this.show(this.placed);
@@ -341,7 +341,7 @@ class MachineFigure {
     const help = el("p", { class: "help controls", id: this.help }, "Keys: arrows go from rank to rank in the order of places, Page Up and Page Down by 16, Escape lets go.");
     this.root = figure({
       title: placed ? `Where the ranks run: ${placed.view.name}` : "The nodes",
-      caption: `Boxes are nodes, inside them NUMA nodes with a square per core, numbered with the first rank on it; NICs and GPUs are at the NUMA nodes written behind them.${jobs}${light}${many}`,
+      caption: `Boxes are nodes, inside them NUMA nodes with a square per core, numbered with the first rank on it. The number after a NIC or GPU is its NUMA node.${jobs}${light}${many}`,
       file: "machine",
       content: el("div", {}, this.controls(), this.all, this.surface, this.elsewhere, placed && this.readout, placed && help, this.partners),
       drawing: () => this.place.firstElementChild!.cloneNode(true) as SVGSVGElement,

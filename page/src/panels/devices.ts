@@ -120,7 +120,7 @@ class Devices {
     const counted = this.counted ? " The upright line is what the device counted while the program ran." : "";
     return figure({
       title: WORDS[direction][0],
-      caption: `Bytes ${WORDS[direction][1]}, predicted from the traffic${this.series.length > 1 ? ": one bar per placement" : ""}.${counted} Shorter is better, and so is even.`,
+      caption: `Bytes ${WORDS[direction][1]}, predicted from the traffic${this.series.length > 1 ? ": one bar per placement" : ""}.${counted} Better: short bars of equal length.`,
       file: `devices-${direction}`,
       content: el("div", {}, keys(entries), chart.element),
       drawing: () => chart.drawing(),

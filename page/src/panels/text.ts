@@ -19,10 +19,19 @@ export function facts({ facts }: Report): Section | null {
       "div",
       {},
       el("h3", {}, GROUPS[group]),
-      el("dl", { class: "facts" }, ...own.flatMap((fact) => [el("dt", {}, fact.name), el("dd", {}, fact.value)])),
+      el("dl", { class: "facts" }, ...own.flatMap((fact) => [el("dt", {}, fact.name), el("dd", {}, ...valueOf(fact))])),
     );
   });
   return { id: "facts", title: "What, when, where", content: [el("div", { class: "columns" }, ...groups)] };
+}
+
+/** Hexadecimal digits of a digest that are shown. */
+const DIGITS = 12;
+
+/** The value of a fact; of a digest the first digits, and all of them under the pointer and in the data. */
+function valueOf({ name, value }: Fact): Node[] {
+  const digits = /^([a-z0-9]+:)?[0-9a-f]{40,}$/.test(value) ? value.indexOf(":") + 1 + DIGITS : 0;
+  return name.includes("digest") && digits > 0 ? [el("span", { title: value }, `${value.slice(0, digits)}…`)] : [document.createTextNode(value)];
 }
 
 export function commands({ commands }: Report): Section | null {

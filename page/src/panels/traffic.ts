@@ -15,6 +15,9 @@ import { bytes, count, exactBytes } from "../words/format.ts";
 import { cellTicks, logScale, type LogScale } from "../words/scales.ts";
 import { lacks, type Section } from "./section.ts";
 
+/** Pixels from one label to the next: both axes have the same labels, and those of columns lie side by side. */
+const LABELS_APART = 32;
+
 /** An order of ranks, with the groups that stand together. */
 interface Order {
   name: string;
@@ -123,8 +126,8 @@ class Matrix {
     this.map = new Heatmap({
       label: `Traffic matrix, ${this.order.name}: rows are senders, columns are receivers`,
       layers: pyramid(this.pairs.ranks, this.pairs.ranks, this.cells(), "both"),
-      columns: { title: `receiver (${title})`, ticks, groups: this.order.groups },
-      rows: { title: `sender (${title})`, ticks, groups: this.order.groups },
+      columns: { title: `receiver (${title})`, ticks, groups: this.order.groups, apart: LABELS_APART },
+      rows: { title: `sender (${title})`, ticks, groups: this.order.groups, apart: LABELS_APART },
       height: "square",
       describe: (block) => this.describe(block),
       pointed: (block) => this.others.forEach((other) => other.frame(this, block)),

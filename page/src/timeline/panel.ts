@@ -2,7 +2,6 @@
 
 import type { Timeline } from "../data.ts";
 import { el } from "../dom.ts";
-import { shareLegend } from "../figures/legend.ts";
 import type { Opened } from "../read/open.ts";
 import { lacks, type Section } from "../panels/section.ts";
 import { seconds, share } from "../words/format.ts";
@@ -20,8 +19,9 @@ export function timeline({ report, busy }: Opened): Section | null {
   const notes = lacks(report, "timeline");
   const { timeline: data } = report;
   if (!data) return notes.length > 0 ? { id: "timeline", title: "Time line", content: notes } : null;
-  const numbers =
-    `Times are ${SOURCES[data.times_from]}, over ${seconds(data.span_s)}. In ${share(data.used)} of the run some device sends or receives. ` +
+  const times = `Times are ${SOURCES[data.times_from]}, over ${seconds(data.span_s)}.`;
+  const use =
+    ` In ${share(data.used)} of the run some device sends or receives. ` +
     `A device sends in ${share(data.utilisation)} of the run, on average over the devices; in ${share(data.overlap)} of the time in which a device sends, several ranks do so at once.`;
   const figures = [
     deviceRaster(data, "out"),
@@ -36,8 +36,7 @@ export function timeline({ report, busy }: Opened): Section | null {
     title: "Time line",
     content: [
       data.answer ? el("p", {}, data.answer) : el("span"),
-      el("p", {}, numbers),
-      shareLegend("share of a bin"),
+      el("p", {}, times, data.used > 0 ? use : ""),
       el("div", { class: "pair" }, ...figures),
       ...notes,
     ],

@@ -4,19 +4,20 @@ import type { Timeline } from "../data.ts";
 import type { Numbers } from "../read/unpack.ts";
 import { el } from "../dom.ts";
 import { figure } from "../figures/figure.ts";
-import { ends } from "../figures/legend.ts";
+import { ends, shareLegend } from "../figures/legend.ts";
 import type { Axis } from "../heat/axes.ts";
 import { Heatmap, type Block } from "../heat/heatmap.ts";
 import { pyramid } from "../heat/pyramid.ts";
 import { csv } from "../words/csv.ts";
-import { bytes, seconds, share, tickSeconds } from "../words/format.ts";
-import { cellTicks, LEVELS, roundTicks } from "../words/scales.ts";
+import { bytes, percent, seconds, share, tickSeconds } from "../words/format.ts";
+import { cellTicks, LEVELS, roundTicks, shareEnd } from "../words/scales.ts";
 
 /** Time in bins, as an axis in seconds. */
 function timeAxis(bin: number): Axis {
   return {
     title: "time",
     groups: [],
+    apart: 56,
     ticks: (low, high, wanted) => {
       const written = tickSeconds(high * bin);
       return roundTicks(low * bin, high * bin, wanted).map((at) => ({ at: at / bin, label: written(at) }));
@@ -31,30 +32,41 @@ function spanOf({ column, across }: Block, bin: number, columns: number): string
 /** Letters of a device that are written beside its row. */
 const LONGEST = 16;
 
+/** Height of a row with a label in pixels. */
+const ROW = 14;
+
 /** Height of a raster in pixels. */
 function heightFor(rows: number): number {
-  return Math.min(512, Math.max(96, rows * 14));
+  return Math.min(512, Math.max(96, rows * ROW));
 }
 
-/** From a share to a level: nothing is level 0. */
-function level(part: number): number {
-  return part > 0 ? 1 + Math.round(Math.min(1, part) * (LEVELS - 1)) : 0;
+/** From a share to a level of a scale that ends at a share: nothing is level 0. */
+function level(part: number, end: number): number {
+  return part > 0 ? 1 + Math.round(Math.min(1, part / end) * (LEVELS - 1)) : 0;
+}
+
+/** Both ends of a scale for saved pictures. */
+function endsOf(end: number) {
+  return ends("hardly", end < 1 ? `${percent(end)} of the bin` : "all of the bin");
 }
 
 export function deviceRaster(timeline: Timeline, direction: "out" | "in"): HTMLElement | null {
   const { devices, bin_s: bin } = timeline;
   const list = (i: number) => (direction === "out" ? devices[i].bytes_out : devices[i].bytes_in);
   const columns = Math.max(0, ...devices.map((_, i) => list(i).length));
-  if (columns === 0) return null;
+  // The answer says that the network is not used.
+  if (!devices.some((_, i) => list(i).some((value) => value > 0))) return null;
   const name = (i: number) => `${devices[i].node} ${devices[i].device}`;
+  // Sending and receiving have the same scale.
+  const end = shareEnd(devices.flatMap((device) => [...device.bytes_out, ...device.bytes_in].map((value) => value / (device.bandwidth * bin))));
   const cells = new Uint8Array(columns * devices.length);
-  devices.forEach((device, row) => list(row).forEach((value, column) => (cells[row * columns + column] = level(value / (device.bandwidth * bin)))));
+  devices.forEach((device, row) => list(row).forEach((value, column) => (cells[row * columns + column] = level(value / (device.bandwidth * bin), end))));
   const [verb, title] = direction === "out" ? ["sends", "Sending of each device"] : ["receives", "Receiving of each device"];
   const map = new Heatmap({
     label: `${title} over time, share of its bandwidth`,
     layers: pyramid(columns, devices.length, cells, "columns"),
     columns: timeAxis(bin),
-    rows: { title: "device", groups: [], ticks: (low, high, wanted) => cellTicks(Math.floor(low), high, wanted).map((at) => ({ at: at + 0.5, label: shortened(name(at)) })) },
+    rows: { title: "device", groups: [], apart: ROW, ticks: (low, high, wanted) => cellTicks(Math.floor(low), high, wanted).map((at) => ({ at: at + 0.5, label: shortened(name(at)) })) },
     height: heightFor(devices.length),
     labels: 30 + 6.5 * Math.min(LONGEST, Math.max(...devices.map((_, i) => name(i).length))),
     describe: (block) => {
@@ -67,9 +79,9 @@ export function deviceRaster(timeline: Timeline, direction: "out" | "in"): HTMLE
     title,
     caption: `Rows are network devices; the colour is the share of the bandwidth in each ${seconds(bin)}. Full stripes are where messages wait.`,
     file: `timeline-${direction}`,
-    content: el("div", {}, map.element),
+    content: el("div", {}, shareLegend("share of a bin", end), map.element),
     drawing: () => map.drawing(),
-    keys: () => ends("hardly", "all of the bin"),
+    keys: () => endsOf(end),
     csv: () => csv(["device", "begin (s)", "bytes"], devices.flatMap((_, i) => list(i).map((value, at) => [name(i), at * bin, value]))),
   });
 }
@@ -77,13 +89,14 @@ export function deviceRaster(timeline: Timeline, direction: "out" | "in"): HTMLE
 export function busyRaster(timeline: Timeline, busy: Numbers): HTMLElement | null {
   const { busy_rows: rows, bin_s: bin } = timeline;
   const columns = rows > 0 ? busy.length / rows : 0;
-  if (columns < 1) return null;
+  if (columns < 1 || busy.every((value) => value === 0)) return null;
   const one = timeline.rows_are === "ranks" ? "rank" : "node";
+  const end = shareEnd(Array.from(busy, (value) => value / 255));
   const map = new Heatmap({
     label: `Share of time in which each ${one} has a message under way`,
-    layers: pyramid(columns, rows, Uint8Array.from(busy, (value) => level(value / 255)), "columns"),
+    layers: pyramid(columns, rows, Uint8Array.from(busy, (value) => level(value / 255, end)), "columns"),
     columns: timeAxis(bin),
-    rows: { title: one, groups: [], ticks: (low, high, wanted) => cellTicks(Math.floor(low), high, wanted).map((at) => ({ at: at + 0.5, label: String(at) })) },
+    rows: { title: one, groups: [], apart: ROW, ticks: (low, high, wanted) => cellTicks(Math.floor(low), high, wanted).map((at) => ({ at: at + 0.5, label: String(at) })) },
     height: heightFor(rows),
     describe: (block) => {
       const start = block.row * columns + block.column;
@@ -96,9 +109,9 @@ export function busyRaster(timeline: Timeline, busy: Numbers): HTMLElement | nul
     title: `When each ${one} communicates`,
     caption: `Rows are ${one}s; the colour is the share of each ${seconds(bin)} with messages under way. Upright stripes are phases that all share.`,
     file: "timeline-busy",
-    content: el("div", {}, map.element),
+    content: el("div", {}, shareLegend("share of a bin", end), map.element),
     drawing: () => map.drawing(),
-    keys: () => ends("hardly", "all of the bin"),
+    keys: () => endsOf(end),
     csv: () => csv([one, "begin (s)", "busy (share)"], Array.from(busy, (value, i) => [Math.floor(i / columns), (i % columns) * bin, value / 255])),
   });
 }

@@ -53,6 +53,11 @@ export function share(value: number): string {
   return `${size >= 10 || Number.isInteger(percent) ? decimals(percent, 0) : decimals(percent, 1)} %`;
 }
 
+/** A share from 0 to 1 in percent, of a scale: all digits that it needs, however small it is. */
+export function percent(value: number): string {
+  return `${Number((value * 100).toPrecision(3))} %`;
+}
+
 /** A number of a table: whole numbers in full, others with four significant digits. */
 export function plain(value: number): string {
   if (!Number.isFinite(value)) return String(value);

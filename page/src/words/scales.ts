@@ -36,6 +36,16 @@ export function logTicks(least: number, most: number): number[] {
   return ticks.length > 1 ? ticks : least === most ? [least] : [least, most];
 }
 
+/** The end of a scale of shares: the largest, rounded up to 1, 2 or 5 times a power of ten, and at most 1. */
+export function shareEnd(shares: Iterable<number>): number {
+  let most = 0;
+  for (const share of shares) if (share > most) most = share;
+  if (!(most > 0 && most <= 0.5)) return 1;
+  const power = 10 ** Math.floor(Math.log10(most));
+  const factor = [1, 2, 5].find((factor) => most <= factor * power * 1.0000001) ?? 10;
+  return Number((factor * power).toPrecision(3));
+}
+
 export interface Tick {
   at: number;
   label: string;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { bytes, count, exactBytes, list, plain, seconds, share, tickSeconds } from "../../src/words/format.ts";
+import { bytes, count, exactBytes, list, percent, plain, seconds, share, tickSeconds } from "../../src/words/format.ts";
 
 test("bytes have decimal units and one decimal", () => {
   assert.deepEqual([0, 1, 999, 1000, 188_700_000, 999_949, 999_950, 4.2e18].map(bytes), ["0 B", "1 B", "999 B", "1.0 kB", "188.7 MB", "999.9 kB", "1.0 MB", "4.2 EB"]);
@@ -21,6 +21,10 @@ test("seconds take the unit that suits", () => {
 
 test("shares are percent, and small ones are not nothing", () => {
   assert.deepEqual([0, 0.69, 0.0123, 0.0004, -0.0004, 1].map(share), ["0 %", "69 %", "1.2 %", "< 0.1 %", "> -0.1 %", "100 %"]);
+});
+
+test("shares of a scale have the digits that they need", () => {
+  assert.deepEqual([0, 0.5, 0.001, 0.00025].map(percent), ["0 %", "50 %", "0.1 %", "0.025 %"]);
 });
 
 test("ticks of a time axis share a unit", () => {

@@ -4,7 +4,7 @@ import { layerFor, pyramid } from "../../src/heat/pyramid.ts";
 import { bounded, carried, moved, showing, whole, zoomed } from "../../src/heat/view.ts";
 import { blackOn, palette, viridis } from "../../src/words/colours.ts";
 import { csv, csvLine } from "../../src/words/csv.ts";
-import { cellTicks, LEVELS, logScale, logTicks, roundTicks } from "../../src/words/scales.ts";
+import { cellTicks, LEVELS, logScale, logTicks, roundTicks, shareEnd } from "../../src/words/scales.ts";
 
 test("a coarse cell has the highest of its cells, also at odd edges", () => {
   const layers = pyramid(3, 3, Uint8Array.from([1, 0, 9, 0, 2, 0, 0, 0, 5]), "both");
@@ -53,6 +53,10 @@ test("ticks are round numbers", () => {
   assert.deepEqual(logTicks(1.3e6, 4e6), [1.3e6, 4e6]);
   assert.deepEqual(roundTicks(0, 1.9, 4), [0, 0.5, 1, 1.5]);
   assert.deepEqual(cellTicks(3, 20, 5), [4, 8, 12, 16]);
+});
+
+test("a scale of shares ends at a round number, however small the shares are", () => {
+  assert.deepEqual([[0.6, 1.2], [0.5, 0.1], [0.0013], [0.07, Infinity], [0, 0], []].map(shareEnd), [1, 0.5, 0.002, 1, 1, 1]);
 });
 
 test("more is darker on light and brighter on dark; text on it can be read", () => {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { pack } from "../../samples/pack.ts";
 import { machine } from "../../samples/parts.ts";
-import { CELL, chipText, nodeBox } from "../../src/machine/layout.ts";
+import { CELL, chipText, nodeBox, numasOf } from "../../src/machine/layout.ts";
 import { Pages } from "../../src/machine/pages.ts";
 import { inhabitants, jobOf } from "../../src/machine/ranks.ts";
 import { coresOf, UNBOUND, type Placed } from "../../src/read/open.ts";
@@ -21,6 +21,15 @@ test("boxes of a node do not overlap and stay inside, also on a phone", () => {
     }
     assert.ok(box.chips.every((chip) => chip.x + chip.width <= box.width));
   }
+});
+
+test("a NUMA node that spans packages has a box in each, which says so", () => {
+  const [type] = machine({ nodes: 1, numas: 1, cores: 4, nics: 0 }).types;
+  const [whole] = type.packages[0].numa;
+  const packages = [[0, 1], [2, 3]].map((cores) => ({ numa: [{ ...whole, cores }] }));
+  assert.deepEqual(nodeBox({ ...type, packages }, 700, 0).numas.map(({ label }) => label), ["package 0 · NUMA 0", "package 1 · NUMA 0"]);
+  assert.deepEqual(nodeBox(type, 700, 0).numas.map(({ label }) => label), ["NUMA 0 · 64.0 GB"]);
+  assert.deepEqual(numasOf({ ...type, packages: [...packages, { numa: [{ ...whole, index: 1 }] }] }).map((one) => one.package), [0, 1, null]);
 });
 
 test("devices say which NUMA nodes they are at", () => {

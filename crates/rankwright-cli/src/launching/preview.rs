@@ -84,25 +84,33 @@ pub(crate) fn with_launches(
         Preview::default()
     });
     report.find(invented.then(|| {
-        let text = "the hosts are made up: the cluster describes hardware and names no hosts";
+        let text = "node names are placeholders, for planning only: the cluster describes hardware and \
+                    names no hosts";
         Found::new("hosts-invented", text).finding()
     }));
     let mut add = |title: String, text: String, file: Option<String>| {
         report.commands.push(Command { title, text, file });
     };
     let file = shell::quote(&placement.display().to_string());
-    if launches.len() > 1 {
-        let text = format!("{entry}rankwright run {file} --job NAME -- {program}");
-        add("Start a job as placed".to_owned(), text, None);
-    } else {
-        let text = format!("{entry}rankwright run {file} -- {program}");
-        add("Start the program as placed".to_owned(), text, None);
+    // Nothing starts on hosts that are not there.
+    if !invented {
+        if launches.len() > 1 {
+            let text = format!("{entry}rankwright run {file} --job NAME -- {program}");
+            add("Start a job as placed".to_owned(), text, None);
+        } else {
+            let text = format!("{entry}rankwright run {file} -- {program}");
+            add("Start the program as placed".to_owned(), text, None);
+        }
+        let check = format!("{entry}rankwright check {file}");
+        add("Does each rank get its place?".to_owned(), check, None);
     }
-    let check = format!("{entry}rankwright check {file}");
-    add("Does each rank get its place?".to_owned(), check, None);
     let mut left_out = Vec::new();
     for LaunchPreview { job, command_line, files } in &launches {
-        add(format!("Start {job} by the launcher alone"), command_line.clone(), None);
+        let title = match invented {
+            true => format!("How the launcher would start {job}, with placeholders for host names"),
+            false => format!("Start {job} by the launcher alone"),
+        };
+        add(title, command_line.clone(), None);
         for (path, contents) in files {
             let name = path.display().to_string();
             if contents.len() as u64 > LONGEST_FILE.0 {

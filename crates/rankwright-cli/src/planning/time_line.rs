@@ -25,11 +25,11 @@ const WINDOWS: usize = 10;
 const BINS: f64 = 100.0;
 
 /// Adds the time line of the only job, where its calls were recorded: on the hosts of the run if the cluster
-/// has them, else where `placement` puts its ranks. What is missing is said.
+/// has them, else where the placement of this name puts its ranks. What is missing is said.
 pub(crate) fn add(
     mut report: Report,
     (cluster, workload): (&Cluster, &Workload),
-    placement: &Placement,
+    (name, placement): (&str, &Placement),
     verbosity: &Verbosity,
 ) -> Report {
     let [job] = &workload.jobs[..] else {
@@ -45,10 +45,11 @@ pub(crate) fn add(
         return report;
     };
     let sites = match Sites::recorded_on(cluster, &job.seen.hosts) {
-        Ok(sites) if sites.ranks() == job.ranks as usize => (sites, ""),
+        Ok(sites) if sites.ranks() == job.ranks as usize => (sites, String::new()),
         _ => {
-            let why = "Ranks are taken to be where the first placement has them, at the times of the \
-                       recorded run. ";
+            let why = format!(
+                "Ranks are taken to be where {name} puts them, at the times of the recorded run. "
+            );
             (Sites::placed(cluster, placement), why)
         }
     };

@@ -89,11 +89,13 @@ impl Report {
             Some(profile) => self.of_placement(&profile, verbosity)?,
             None => self.of_workload(verbosity)?,
         };
+        let answer = report.verdict.text.clone();
         let text = finished(report, &names).render(form);
         match path {
             None => output::print(&text)?,
             Some(path) => {
                 write_atomically(&path, text.as_bytes())?;
+                output::note(verbosity, answer);
                 output::print(&format!("{}\n", path.display()))?;
             }
         }
@@ -220,8 +222,8 @@ impl Report {
         let simulated = self.simulated(simulated, (&cluster, &workload), profile, verbosity)?;
         let report = Page::of_placements((&cluster, &workload), &simulated);
         let report = reports::with_inputs(report, &whole, &[profile.to_owned()])?;
-        let first = default.as_ref().map_or(&placement, |(_, placement)| placement);
-        let report = time_line::add(report, (&cluster, &workload), first, verbosity);
+        let of_ranks = (&*file.strategy, &placement);
+        let report = time_line::add(report, (&cluster, &workload), of_ranks, verbosity);
         let program = program_text(&self.program);
         let line = (!self.program.is_empty()).then(|| programs(&self.program)).transpose()?;
         let (fabric, folder) = (self.launcher.fabric(), path.with_extension("launch"));

@@ -95,7 +95,27 @@ fn the_form_follows_the_ending_and_the_path_is_printed() {
     let on = fs::canonicalize(crate::command::repository().join(CLUSTER)).unwrap();
     let output = command.arg(on).current_dir(&folder).output().unwrap();
     assert_eq!(String::from_utf8_lossy(&output.stdout), "report.html\n");
+    assert!(output.stderr.is_empty(), "{output:?}");
     assert!(folder.path().join("report.html").is_file());
+    // The answer is a note beside the path.
+    let path = folder.path().join("r.json");
+    let arguments = ["report", "pattern:ring:4", "--on", CLUSTER, "-o", path.to_str().unwrap()];
+    let output = rankwright(&arguments).output().expect("the program starts");
+    let report: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert!(text.contains(report["verdict"]["text"].as_str().unwrap()), "{text}");
+}
+
+#[test]
+fn nothing_is_to_be_started_on_placeholders_for_hosts() {
+    let report = data(&["pattern:ring:4", "--on", "synthetic:pack:1 core:2 pu:1", "--nodes", "2"]);
+    assert!(names(&report["findings"], "code").contains(&"hosts-invented"));
+    let commands = names(&report["commands"], "text");
+    assert!(commands[0].starts_with("rankwright place "), "{commands:?}");
+    let starts = |text: &&str| text.starts_with("rankwright run") || text.contains("check");
+    assert!(!commands.iter().any(starts), "{commands:?}");
+    let titles = names(&report["commands"], "title");
+    assert!(titles.iter().any(|title| title.contains("placeholders")), "{titles:?}");
 }
 
 /// A workload file with a job of this name, whose ranks send to each other.
@@ -279,6 +299,11 @@ fn a_recorded_run_has_a_time_line_and_what_it_tells_alone() {
     for fact in ["MPI library", "recorded on", "workload digest", "cluster digest", "rates"] {
         assert!(facts.contains(&fact), "{fact} is missing: {facts:?}");
     }
+    let recorded = report["facts"].as_array().unwrap().iter();
+    let day =
+        recorded.filter(|fact| fact["name"].as_str().unwrap().ends_with("bursts.rwp: recorded"));
+    let day: Vec<&Value> = day.map(|fact| &fact["value"]).collect();
+    assert!(day.len() == 1 && day[0].as_str().unwrap().ends_with(" (UTC)"), "{day:?}");
 }
 
 #[test]

@@ -5,13 +5,18 @@ use std::collections::BTreeSet;
 use super::data::{FactGroup, Report};
 use super::findings::Found;
 use super::machine::rates;
+use crate::calendar;
 use crate::cluster::{Cluster, hostlist};
 use crate::placement::digest;
+use crate::traffic::profile::Profile;
 use crate::traffic::{Job, Workload};
 use crate::units::{Bytes, Seconds, counted};
 
 /// The longest hostlist that is shown.
 const LONGEST_LIST: usize = 200;
+
+/// Nanoseconds of a day.
+const NS_OF_A_DAY: u64 = 86_400_000_000_000;
 
 /// The most jobs that are listed one by one.
 const MOST_JOBS: usize = 8;
@@ -54,6 +59,18 @@ impl Report {
             let text =
                 format!("{} also sends through {libraries}, not through MPI alone", job.name);
             self.find([Found::new("traffic-beside-mpi", text).finding()]);
+        }
+        self
+    }
+
+    /// Adds the day on which a profile, of this name, was recorded, if it has that.
+    #[must_use]
+    pub fn with_day_of(mut self, name: &str, profile: &Profile) -> Self {
+        let starts = profile.ranks.iter().map(|rank| rank.start_unix_ns);
+        let first = starts.filter(|start| *start > 0).min();
+        if let Some(start) = first.and_then(|start| u64::try_from(start).ok()) {
+            let text = format!("{} (UTC)", calendar::day(start / NS_OF_A_DAY));
+            self.fact(FactGroup::Run, &format!("{name}: recorded"), text);
         }
         self
     }

@@ -162,6 +162,8 @@ pub enum Unmeasured {
     RunTimes,
     /// The share of MPI in the run time.
     TimeInMpi,
+    /// The share of MPI in the run time, as ranks waited for PUs inside MPI.
+    TimeInMpiAlone,
     /// The launcher's default.
     Default,
     /// Rates of the cluster.
@@ -190,8 +192,13 @@ impl Unmeasured {
             ),
             Self::TimeInMpi => (
                 Section::Verdict,
-                "How much any placement can gain at most: the time in MPI is not known, or includes waiting for \
-                 PUs.",
+                "How much any placement can gain at most: the time in MPI is not known.",
+                RECORD,
+            ),
+            Self::TimeInMpiAlone => (
+                Section::Verdict,
+                "How much any placement can gain at most: ranks shared PUs, so the time in MPI \
+                 includes waiting for a PU.",
                 RECORD,
             ),
             Self::Default => (

@@ -50,7 +50,7 @@ impl Report {
         let verdict = Verdict {
             text: waiting.reason(),
             outcome: Outcome::Unknown,
-            details: vec![format!("By {}.", waiting.caveat())],
+            details: vec![basis(waiting.by, None, (waiting.calibrated, &waiting.rates))],
         };
         let best = candidates.iter().find(|candidate| candidate.strategy == waiting.best);
         let best = best.map(|best| shown_as(PlacementRole::Best, best));
@@ -99,7 +99,7 @@ impl Report {
         }
         let shared = triage.gain.as_ref().is_some_and(|gain| gain.shared_pus.is_some());
         let (Some(gain), Some(time), false) = (&triage.gain, &triage.time_in_mpi, shared) else {
-            self.lack(Unmeasured::TimeInMpi);
+            self.lack(if shared { Unmeasured::TimeInMpiAlone } else { Unmeasured::TimeInMpi });
             return self;
         };
         self.verdict.details.push(format!("{job}: any placement gains at most {gain}."));
@@ -131,7 +131,9 @@ const UNEVEN: f64 = 0.1;
 const LITTLE_COMMUNICATION: f64 = 0.02;
 
 fn verdict(comparison: &Comparison) -> Verdict {
-    let because = vec![comparison.reason.clone(), format!("By {}.", comparison.caveat())];
+    let share = comparison.evaluation.as_ref().and_then(|evaluation| evaluation.simulated_share);
+    let rates = (comparison.calibrated, comparison.rates.as_str());
+    let because = vec![comparison.reason.clone(), basis(comparison.by, share, rates)];
     match &comparison.answer {
         Some(answer) => Verdict {
             text: answer.text.clone(),
@@ -154,6 +156,22 @@ fn verdict(comparison: &Comparison) -> Verdict {
             details: because[1..].to_vec(),
         },
     }
+}
+
+/// How the numbers were computed, `share` of the messages if they were simulated, and whether the rates
+/// were measured, with their name.
+fn basis(by: Basis, share: Option<f64>, (calibrated, rates): (bool, &str)) -> String {
+    let how = match (by, share) {
+        (Basis::Simulation, Some(share)) if share < 1.0 => {
+            format!("Computed by simulating {:.2} % of the messages.", 100.0 * share)
+        }
+        (Basis::Simulation, _) => "Computed by simulating the messages.".to_owned(),
+        (Basis::Replay, _) => "Computed by replaying the recorded calls.".to_owned(),
+        (Basis::Model, _) => "Computed by a fluid model of the network.".to_owned(),
+        (Basis::Static, _) => "Computed from the bytes alone.".to_owned(),
+    };
+    let origin = if calibrated { "measured" } else { "assumed" };
+    format!("{how} The rates of the cluster are {origin}: {rates}.")
 }
 
 /// The launcher's default, the best and the next best, as far as they differ.

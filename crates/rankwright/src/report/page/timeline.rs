@@ -41,7 +41,8 @@ pub struct Timeline {
     pub devices: Vec<DeviceUse>,
     /// What network devices counted, where that was recorded.
     pub counted: Vec<CountedRow>,
-    /// Row by rank or node, column by bin: the share in which it sends to other nodes; 255 is the whole bin.
+    /// Row by rank or node, column by bin: the share in which it sends to other nodes; 255 is the whole bin,
+    /// and 0 is none of it.
     pub busy: Packed,
     /// Number of rows of `busy`.
     pub busy_rows: usize,
@@ -118,8 +119,7 @@ impl Report {
             self.find([Found::new("devices-left-out", text).finding()]);
         }
         let (rows, rows_are) = busy_rows(&report.busy_ranks, node_of);
-        let share = |share: &f64| (255.0 * share.clamp(0.0, 1.0)).round() as u8;
-        let busy: Vec<u8> = rows.iter().flatten().map(share).collect();
+        let busy: Vec<u8> = rows.iter().flatten().map(|share| of_255(*share)).collect();
         let measures = &report.measures;
         self.timeline = Some(Timeline {
             answer: report.answer.clone(),
@@ -165,6 +165,11 @@ fn rounded(bytes: &[f64]) -> Vec<f64> {
     bytes.iter().map(|bytes| bytes.round()).collect()
 }
 
+/// A share of a bin in parts of 255; the least that is something is not nothing.
+fn of_255(share: f64) -> u8 {
+    ((255.0 * share.clamp(0.0, 1.0)).round() as u8).max(u8::from(share > 0.0))
+}
+
 /// A row for each rank, or the mean of each node's ranks if there are too many.
 fn busy_rows(ranks: &[Vec<f64>], node_of: &[u32]) -> (Vec<Vec<f64>>, Rows) {
     if ranks.len() <= MOST_ROWS {
@@ -187,6 +192,11 @@ fn busy_rows(ranks: &[Vec<f64>], node_of: &[u32]) -> (Vec<Vec<f64>>, Rows) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn short_messages_are_seen_in_a_long_run() {
+        assert_eq!([0.0, 1e-6, 0.5, 1.0].map(of_255), [0, 1, 128, 255]);
+    }
 
     #[test]
     fn many_ranks_are_shown_by_node() {
