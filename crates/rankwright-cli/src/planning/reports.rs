@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use rankwright::choose::Plan;
+use rankwright::choose::{Candidate, Plan};
 use rankwright::cluster::Cluster;
 use rankwright::launch::shell;
 use rankwright::report::Comparison;
@@ -34,13 +34,13 @@ pub(crate) fn of_plan(
     (plan, comparison): (&Plan, &Comparison),
     verbosity: &Verbosity,
 ) -> anyhow::Result<Report> {
-    let Job { whole, cluster, workload, unsteady, .. } = placed.job;
-    let mut report = Report::of_plan((cluster, workload), plan, comparison);
-    report.find(unsteady.iter().map(|text| Found::new("traffic-not-steady", text).finding()));
+    let Job { whole, cluster, workload, .. } = placed.job;
+    let report = Report::of_plan((cluster, workload), plan, comparison);
     let report = with_inputs(report, whole, &placed.options.workloads)?;
     let default = plan.candidates.iter().find(|candidate| candidate.score.launcher_default);
-    let first = &default.unwrap_or(plan.best()).placement;
-    Ok(time_line::add(report, (cluster, workload), first, verbosity))
+    let Candidate { strategy, placement, .. } = default.unwrap_or(plan.best());
+    let of_ranks = (&*strategy.to_string(), placement);
+    Ok(time_line::add(report, (cluster, workload), of_ranks, verbosity))
 }
 
 /// Adds what is known of the inputs: facts and doubts of the cluster, what profiles tell.
@@ -64,6 +64,7 @@ pub(crate) fn with_inputs(
         let partial = partial_records(&profile).into_iter();
         let partial = partial.map(|text| format!("{name} is partial: {text}"));
         report.find(partial.map(|text| Found::new("partial-profile", text).finding()));
+        report = report.with_day_of(&name, &profile);
         report = report.with_triage(&name, &Triage::new(&profile, Expansion::Default));
     }
     Ok(report)

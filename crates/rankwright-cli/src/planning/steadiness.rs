@@ -1,17 +1,18 @@
 //! Whether the traffic of recorded runs is steady, as placing by totals assumes.
 
+use rankwright::report::Weakness;
 use rankwright::timeline::steadiness_of;
 use rankwright::traffic::Workload;
 
+use crate::output::Verbosity;
 use crate::output::progress::ProgressLine;
-use crate::output::{self, Verbosity};
 
 /// Runs with more calls are not looked at, so that placing is not kept waiting.
 const MOST_CALLS: u64 = 5_000_000;
 
-/// Warns of each recorded run whose traffic is not steady; returns what was told.
-pub(crate) fn warn(workload: &Workload, verbosity: &Verbosity) -> Vec<String> {
-    let mut told = Vec::new();
+/// Each recorded run whose traffic is not steady.
+pub(crate) fn weaknesses(workload: &Workload, verbosity: &Verbosity) -> Vec<Weakness> {
+    let mut found = Vec::new();
     for job in &workload.jobs {
         let Some(profile) = &job.seen.events else { continue };
         let line = ProgressLine::new(verbosity, "looking whether the traffic is steady");
@@ -27,13 +28,11 @@ pub(crate) fn warn(workload: &Workload, verbosity: &Verbosity) -> Vec<String> {
             false => "its amount changes during the run",
         };
         let text = format!(
-            "the traffic of {} is not steady: {what}, so one placement by totals may fit no part of it; \
-             see `rankwright timeline show {}`",
-            job.name,
-            profile.display()
+            "the traffic of {} is not steady: {what}, so one placement by totals may fit no part of it",
+            job.name
         );
-        output::warn(verbosity, &text);
-        told.push(text);
+        let remedy = format!("see `rankwright timeline show {}`", profile.display());
+        found.push(Weakness { code: "traffic-not-steady", text, remedy });
     }
-    told
+    found
 }

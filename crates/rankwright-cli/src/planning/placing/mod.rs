@@ -8,7 +8,7 @@ use rankwright::cluster::Cluster;
 use rankwright::launch::{Launcher, ProgramLine};
 use rankwright::map::Strategy;
 use rankwright::placement::{Granularity, Placement, PlacementFile, digest};
-use rankwright::report::Comparison;
+use rankwright::report::{Comparison, LauncherDefault, Weakness};
 use rankwright::traffic::Workload;
 
 pub(crate) use launcher::LauncherOptions;
@@ -22,7 +22,6 @@ use crate::options::{
 };
 use crate::output::exit_code::Infeasible;
 use crate::output::{self, Verbosity};
-use rankwright::report::LauncherDefault;
 
 /// What is placed where, and how.
 #[derive(Debug, Args)]
@@ -64,8 +63,8 @@ pub(crate) struct Job {
     /// What each rank gets.
     pub(crate) granularity: Granularity,
     pub(crate) strategies: Vec<Strategy>,
-    /// What is told of traffic that is not steady.
-    pub(crate) unsteady: Vec<String>,
+    /// Recorded runs whose traffic is not steady.
+    pub(crate) unsteady: Vec<Weakness>,
 }
 
 impl PlacingOptions {
@@ -93,7 +92,7 @@ impl PlacingOptions {
         self.selection = self.selection.on(&whole, &self.rank_size);
         devices::require_devices(&whole, &self.selection.nics())?;
         let workload = self.workload(verbosity)?;
-        let unsteady = steadiness::warn(&workload, verbosity);
+        let unsteady = steadiness::weaknesses(&workload, verbosity);
         let strategies = self.with_modes(usual, workload.jobs.len())?;
         let ranks = workload.rank_count();
         let of_programs = self.programs.granularity(line, ranks, &self.rank_size)?;
@@ -126,6 +125,9 @@ impl PlacingOptions {
             default.comparison(&plan, &job.cluster, &job.workload, &job.granularity)?;
         if let Some(name) = self.cluster.name() {
             comparison.answer = comparison.answer.map(|answer| answer.with_cluster_name(name));
+        }
+        if let Some(answer) = &mut comparison.answer {
+            answer.weaknesses.extend(job.unsteady.iter().cloned());
         }
         if self.node_groups.keep.is_some() {
             comparison = comparison.with_kept_node_groups();

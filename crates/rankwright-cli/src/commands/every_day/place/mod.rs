@@ -182,6 +182,9 @@ impl Place {
         let text = compared.show(self.format);
         let best = compared.best()?;
         output::print_unless_closed(&text, false)?;
+        for weakness in &job.unsteady {
+            output::warn(verbosity, weakness);
+        }
         Ok(best)
     }
 }
