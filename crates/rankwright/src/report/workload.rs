@@ -249,12 +249,15 @@ impl Sending {
     /// The clocks in one line.
     #[must_use]
     pub fn line(&self) -> String {
-        let clocks = if self.clocks == 1 { "1 clock" } else { &format!("{} clocks", self.clocks) };
-        let rate = range(self.rate, |rate| PerSecond(significant(rate)).to_string());
+        let clocks = match self.clocks {
+            1 => "1 clock sends".to_owned(),
+            clocks => format!("{clocks} clocks, each sends"),
+        };
+        let rate = range(self.rate, |rate| significant(rate).to_string());
         let cv = range(self.cv, |cv| significant(cv).to_string());
         let offered = BytesPerSecond(self.offered_bytes_per_s);
         let duration = Seconds(significant(self.duration_s));
-        format!("{clocks} at {rate} (cv {cv}) offer {offered:.1} for {duration}")
+        format!("{clocks} {rate} times a second (cv {cv}), in all {offered:.1} for {duration}")
     }
 }
 
@@ -304,7 +307,10 @@ mod tests {
         );
         assert_eq!((sending.clocks, sending.duration_s), (16, 0.1));
         assert_eq!(job.cells()[4..8], ["16", "100 /s", "1", "4 KiB to 64 KiB"]);
-        assert_eq!(sending.line(), "16 clocks at 100 /s (cv 1) offer 329.3 MB/s for 100 ms");
+        assert_eq!(
+            sending.line(),
+            "16 clocks, each sends 100 times a second (cv 1), in all 329.3 MB/s for 100 ms"
+        );
     }
 
     #[test]

@@ -114,7 +114,7 @@ fn the_verdict_has_three_lines_and_stands_in_json() {
     let lines = [
         "time in MPI     unknown",
         "gain at most    unknown",
-        "placement       matters: with 8 ranks per node, share",
+        "placement       matters: with 8 ranks per node, bytes that stay inside nodes: ",
     ];
     assert!(lines.iter().all(|line| text.contains(&format!("\n{line}"))), "{text}");
     let json = output(&["traffic", "show", halo, "--format", "json"]);
@@ -140,7 +140,7 @@ fn one_job_of_several_is_shown_in_detail_and_says_how_it_sends() {
     let text =
         output(&["traffic", "show", "paper:2013/mixed-1", "--job", "linear", "--heat-map", "0"]);
     assert!(text.starts_with("program         linear, 64 ranks\n"), "{text}");
-    let line = "\nsending         63 clocks at 100 /s (cv 1) offer 412.9 MB/s for 20 s\n";
+    let line = "\nsending         63 clocks, each sends 100 times a second (cv 1), in all 412.9 MB/s for 20 s\n";
     assert!(text.contains(line), "{text}");
 }
 
@@ -181,7 +181,11 @@ fn patterns_become_a_workload_file_that_keeps_their_rate() {
     let generate = ["traffic", "generate", "ring:8:length=1kB", "--rate", "50 /s", "--cv", "0.5"];
     output(&[&generate[..], &["-o", &path]].concat());
     let shown = output(&["traffic", "show", &path, "--heat-map", "0"]);
-    assert!(shown.contains("8 clocks at 50 /s (cv 0.5) offer 400.0 kB/s for 2 s"), "{shown}");
+    assert!(
+        shown
+            .contains("8 clocks, each sends 50 times a second (cv 0.5), in all 400.0 kB/s for 2 s"),
+        "{shown}"
+    );
 }
 
 #[test]

@@ -148,7 +148,7 @@ impl TimelineReport {
             None => "it carries nothing",
         };
         let answer = format!(
-            "The network is used {:.1} % of the time; {steady}. By whom was not recorded \
+            "The network is busy {:.1} % of the time; {steady}. By whom was not recorded \
              (`profile --timeline mpi`).",
             100.0 * measures.used
         );

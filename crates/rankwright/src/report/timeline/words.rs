@@ -6,13 +6,10 @@ use crate::units::{Bytes, Seconds, counted};
 
 /// The answer in a sentence.
 pub(super) fn answer(timeline: &Timeline) -> String {
-    let Measures { used, overlap, by_senders, messages, .. } = &timeline.measures;
+    let Measures { used, overlap, messages, .. } = &timeline.measures;
     if *messages == 0 {
         return "The network is not used: no message goes from node to node.".to_owned();
     }
-    let sending: f64 = by_senders.iter().sum();
-    let weighted = by_senders.iter().enumerate().map(|(senders, time)| senders as f64 * time);
-    let mean = weighted.sum::<f64>() / sending.max(f64::MIN_POSITIVE);
     let steady = match timeline.steadiness {
         Some(steadiness) if steadiness.is_steady() => "the traffic is steady".to_owned(),
         Some(steadiness) => {
@@ -25,8 +22,8 @@ pub(super) fn answer(timeline: &Timeline) -> String {
         None => "it carries no bytes".to_owned(),
     };
     format!(
-        "The network is used {:.1} % of the time, by {mean:.1} processes of a node at once \
-         (several at once: {:.0} % of it); {steady}.",
+        "The network is busy {:.1} % of the time; while a device sends, several ranks share it \
+         {:.0} % of the time; {steady}.",
         100.0 * used,
         100.0 * overlap
     )

@@ -145,8 +145,8 @@ impl fmt::Display for Locality {
             .map(|share| (100.0 * share).max(0.0) + 0.0);
         write!(
             f,
-            ": with {} per node{assumed}, share of the {counted} inside nodes: {at_random:.0} % at \
-             random, {in_order:.0} % in block order, {searched:.0} % after a search",
+            ": with {} per node{assumed}, {counted} that stay inside nodes: {in_order:.0} % by \
+             default, {searched:.0} % if placed well ({at_random:.0} % at random)",
             crate::units::counted(self.ranks_per_node, "rank")
         )?;
         if self.without_collectives {

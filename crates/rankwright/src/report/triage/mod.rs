@@ -146,7 +146,7 @@ impl std::fmt::Display for GainBound {
         let (share, rest) = (100.0 * self.share, 100.0 * (1.0 - self.share));
         write!(
             f,
-            "{share:.1} % of the run time, because rank {} spends {rest:.1} % of it outside MPI",
+            "{share:.1} % of the run time: rank {} computes for the other {rest:.1} %",
             self.rank
         )
     }
