@@ -15,6 +15,8 @@ use crate::running::run_quietly;
 #[derive(Debug)]
 pub(crate) struct Cluster {
     pub(crate) cluster: Arc<cluster::Cluster>,
+    /// The name that the user gave, or the file of its text.
+    pub(crate) source: String,
 }
 
 /// How many nodes, or which.
@@ -25,8 +27,8 @@ enum Nodes {
 }
 
 impl Cluster {
-    fn new(cluster: cluster::Cluster) -> Self {
-        Self { cluster: Arc::new(cluster) }
+    fn new(cluster: cluster::Cluster, source: &str) -> Self {
+        Self { cluster: Arc::new(cluster), source: source.to_owned() }
     }
 }
 
@@ -42,14 +44,14 @@ impl Cluster {
             Some(Nodes::Number(count)) => NodeCount::Exactly(*count),
             Some(Nodes::Names(names)) => NodeCount::Named(names),
         };
-        run_quietly(py, || Ok(Self::new(cluster::open_with(name, count)?)))
+        run_quietly(py, || Ok(Self::new(cluster::open_with(name, count)?, name)))
     }
 
     /// Reads the text of a `cluster.toml` or hwloc XML file; `file` names it in errors.
     #[staticmethod]
     fn parse(py: Python<'_>, text: &str, file: &str, nodes: Option<u32>) -> PyResult<Self> {
         let count = nodes.map_or(NodeCount::AsDescribed, NodeCount::Exactly);
-        run_quietly(py, || Ok(Self::new(cluster::parse(text, file, count)?)))
+        run_quietly(py, || Ok(Self::new(cluster::parse(text, file, count)?, file)))
     }
 
     #[getter]

@@ -10,7 +10,7 @@ use rankwright::map::MAPPERS;
 use rankwright::placement::{PREDICTED_RUN_TIME, PlacementFile, digest};
 use rankwright::report::{Answer, Comparison, LauncherDefault};
 use rankwright::sim::Options;
-use rankwright::{Plan, Planner, cluster};
+use rankwright::{Plan, Planner};
 
 use settings::Settings;
 pub(crate) use settings::hosts;
@@ -71,14 +71,12 @@ pub(crate) fn plan(
     settings: Settings,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Planned> {
-    run(py, (progress, settings.keep_best), |watch| {
-        placed(workload, &cluster.cluster, &settings, watch)
-    })
+    run(py, (progress, settings.keep_best), |watch| placed(workload, cluster, &settings, watch))
 }
 
 fn placed(
     workload: &Workload,
-    whole: &cluster::Cluster,
+    Cluster { cluster: whole, source }: &Cluster,
     settings: &Settings,
     watch: &Watch,
 ) -> Result<Planned, Failure> {
@@ -125,18 +123,19 @@ fn placed(
         planner = default.planner(planner);
     }
     let plan = planner.plan()?;
-    let comparison = match &default {
+    let mut comparison = match &default {
         Some(default) => default.comparison(&plan, &cluster, workload, &granularity)?,
         None => {
             let evaluation = plan.evaluation.as_ref();
             Comparison::new(&cluster, &plan.candidates, &plan.ranking, evaluation)
         }
     };
+    comparison.answer = comparison.answer.map(|answer| answer.with_cluster_name(source));
     if let Some(mode) = share {
         mode.check(&cluster, &plan.best().placement)?;
     }
     let mut file: PlacementFile = plan.best().file(&cluster, workload);
-    file.cluster.digest = digest(whole);
+    file.cluster.digest = digest(&**whole);
     Ok(Planned::new(&plan, &comparison, file, warnings))
 }
 
