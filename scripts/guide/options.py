@@ -15,6 +15,8 @@ FOREIGN = set(
     --cleanenv --bind --nodelist --no-default-features --node-name-map --taskmap --host --use-hwthread-cpus
     --exact --overcommit --preferred --membind --depth --ppn --appfile --map --trace --trace-options
     --npernode --npersocket --do-not-launch --display-devel-map --summary
+    --pernode --ppr --bynode --bycore --byslot --cpus-per-proc --cpus-per-rank --bind-to-core --bind-to-socket
+    --cpu-list --cpu-set --nolocal --tune
     """.split()
 )
 
