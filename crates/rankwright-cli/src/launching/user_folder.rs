@@ -39,13 +39,13 @@ impl WrittenLaunch {
         self.command_line_behind("")
     }
 
-    /// The same behind the words that enter a lab; empty for none.
+    /// The command line with `entry` before it, the `lab exec` command of the lab; empty outside a lab.
     pub(crate) fn command_line_behind(&self, entry: &str) -> String {
         command_line(entry, self.environment.iter(), &self.command)
     }
 }
 
-/// A command line for a shell, behind the words that enter a lab.
+/// A command line for a shell, after `entry`, the `lab exec` command of a lab or nothing.
 pub(super) fn command_line<'a>(
     entry: &str,
     environment: impl Iterator<Item = (&'a String, &'a String)>,

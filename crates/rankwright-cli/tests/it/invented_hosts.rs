@@ -24,8 +24,8 @@ pub(crate) fn can_invent_hosts() -> bool {
     can
 }
 
-/// The same command where names are found in files only, daemons talk over loopback, and temporary files are its
-/// own. Settings of standard input and output are lost.
+/// The command run by `for-invented-hosts`: host names are resolved from /etc/hosts only, daemons communicate over
+/// loopback, and TMPDIR is private. Redirections of standard input and output are not kept.
 pub(crate) fn for_invented_hosts(command: &Command) -> Command {
     let mut same = Command::new(beside_the_tests("for-invented-hosts"));
     same.arg(command.get_program()).args(command.get_args());

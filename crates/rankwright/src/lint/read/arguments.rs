@@ -110,7 +110,8 @@ impl<'a> Arguments<'a> {
         self.sum(|part| part.value(&["-n", "-np", "--np", "--n", "--ntasks"]))
     }
 
-    /// The same of Open MPI, where in 5.0 the first number of a program counts.
+    /// The number of ranks that Open MPI starts: if `-np` is repeated for a program, 4.1 takes the last value and 5.0
+    /// the first.
     pub(in crate::lint) fn ranks_of_open_mpi(self, version: Version) -> Option<usize> {
         let names = ["-n", "-np", "--np", "--n", "-c", "--c"];
         self.sum(|part| match version {

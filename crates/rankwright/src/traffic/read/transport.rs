@@ -41,8 +41,8 @@ CREATE TABLE transport_blocks (
 /// An end of a connection: address and port, or worker and [`TRANSPORT_UCX`].
 type End = ([u8; 16], u32);
 
-/// The other end of a connection that only says which worker of UCX a rank has.
-const NOBODY: [u8; 16] = [0; 16];
+/// The remote worker in an entry that announces a rank's own UCX worker.
+const NO_WORKER: [u8; 16] = [0; 16];
 
 /// The tracer's file of a rank.
 #[derive(Debug)]
@@ -142,7 +142,7 @@ fn through_ucx(files: &[File]) -> Vec<Vec<Passage>> {
     let mut rank_of: FxHashMap<[u8; 16], u32> = FxHashMap::default();
     for file in files {
         for (own, other) in file.connections.iter().filter(|(own, _)| is_of_ucx(own)) {
-            if other.0 == NOBODY {
+            if other.0 == NO_WORKER {
                 rank_of.insert(own.0, file.rank);
             }
         }
@@ -429,16 +429,16 @@ mod tests {
 
     #[test]
     fn messages_of_ucx_are_noted_at_both_ends() {
-        let nobody = (NOBODY, TRANSPORT_UCX);
+        let none = (NO_WORKER, TRANSPORT_UCX);
         let first = [
-            ((worker(1), nobody), &[][..]),
-            ((nobody, worker(2)), &[(10, false, 100), (20, true, 5)]),
-            // A process that is no rank, and itself.
-            ((nobody, worker(9)), &[(30, false, 7)]),
-            ((nobody, worker(1)), &[(30, false, 8)]),
+            ((worker(1), none), &[][..]),
+            ((none, worker(2)), &[(10, false, 100), (20, true, 5)]),
+            // Messages to a process outside MPI_COMM_WORLD and to the rank itself are left out.
+            ((none, worker(9)), &[(30, false, 7)]),
+            ((none, worker(1)), &[(30, false, 8)]),
         ];
         // Its clock started 4 ns later. A second worker is its too.
-        let second = [((worker(3), nobody), &[][..]), ((worker(2), nobody), &[])];
+        let second = [((worker(3), none), &[][..]), ((worker(2), none), &[])];
         let files = [file(0, 5_000, &first), file(1, 5_004, &second)];
         let (added, passages) = of_two(files);
         assert_eq!(added, Added { passages: 4, of_ucx: 2, ranks: 2 });
@@ -451,15 +451,15 @@ mod tests {
 
     #[test]
     fn where_ucx_sends_over_tcp_the_connections_count() {
-        let nobody = (NOBODY, TRANSPORT_UCX);
+        let none = (NO_WORKER, TRANSPORT_UCX);
         let (a, b) = (end(1, 4000), end(2, 5000));
         for (carried, of_ucx) in [(49, 1), (50, 0)] {
             let first = [
-                ((worker(1), nobody), &[][..]),
-                ((nobody, worker(2)), &[(10, false, 100)]),
+                ((worker(1), none), &[][..]),
+                ((none, worker(2)), &[(10, false, 100)]),
                 ((a, b), &[(15, false, carried)]),
             ];
-            let second = [((worker(2), nobody), &[][..]), ((b, a), &[(20, true, carried)])];
+            let second = [((worker(2), none), &[][..]), ((b, a), &[(20, true, carried)])];
             let (added, passages) = of_two([file(0, 0, &first), file(1, 0, &second)]);
             assert_eq!(added, Added { passages: 2, of_ucx, ranks: 2 });
             let sent = if of_ucx == 1 { (10, 100) } else { (15, u64::from(carried)) };

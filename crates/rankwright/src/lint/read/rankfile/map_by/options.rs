@@ -111,7 +111,7 @@ pub(super) struct Given<'a> {
     pub(super) is_parameter: bool,
 }
 
-/// All of them for one version, in their order.
+/// The options and MCA parameters that apply to one version, in command-line order.
 #[derive(Debug)]
 pub(super) struct Options<'a> {
     version: Version,
