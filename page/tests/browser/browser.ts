@@ -81,6 +81,18 @@ export class Browser {
     return shown;
   }
 
+  /** Opens the page of a server of this machine; what it asks of others is refused. */
+  async visit(address: string): Promise<Page> {
+    const page = await this.context!.newPage();
+    const { origin } = new URL(address);
+    await page.route(
+      (url) => url.origin !== origin,
+      (route) => route.abort(),
+    );
+    await page.goto(address);
+    return page;
+  }
+
   async stop(): Promise<void> {
     await this.context?.close();
     rmSync(this.folder, { recursive: true, force: true });

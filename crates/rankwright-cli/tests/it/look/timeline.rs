@@ -82,7 +82,10 @@ fn a_trace_for_perfetto_is_valid() {
         [&["timeline", "export", RUN, "-o", path.to_str().unwrap()], &CLUSTER[..]].concat();
     let output = rankwright(&arguments).output().expect("the program starts");
     assert!(output.status.success(), "{}", transcript(&arguments, &output));
-    let trace: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).expect("JSON");
+    let trace = std::fs::read(&path).unwrap();
+    // page/tests/browser/perfetto.test.ts opens it in Perfetto itself.
+    insta::assert_binary_snapshot!("trace.json", trace.clone());
+    let trace: Value = serde_json::from_slice(&trace).expect("JSON");
     let (mut tracks, mut counters, mut names) = (BTreeMap::new(), BTreeMap::new(), Vec::new());
     for event in trace["traceEvents"].as_array().expect("a list") {
         let pid = event["pid"].as_u64().expect("a process");
