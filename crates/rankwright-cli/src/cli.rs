@@ -46,9 +46,68 @@ const GROUPS: [(&str, &[&str]); 5] = [
     ("For programs", &["exec", "completion", "man"]),
 ];
 
+/// The options that the help of long commands lists under a heading; all others come first.
+const HEADINGS: [(&str, &[&str]); 7] = [
+    (
+        "Ranks",
+        &[
+            "share",
+            "cores-per-rank",
+            "per",
+            "ranks-per-node",
+            "ranks-per-package",
+            "ranks-per-numa",
+            "ranks-per-gpu",
+            "own-nodes",
+            "nics",
+            "gpus",
+        ],
+    ),
+    (
+        "Search",
+        &[
+            "seed",
+            "threads",
+            "effort",
+            "time",
+            "objective",
+            "moves",
+            "balance",
+            "keep-node-groups",
+            "keep-best",
+        ],
+    ),
+    (
+        "Simulation",
+        &["arrivals", "loop", "service", "eager-limit", "discipline", "top", "replications"],
+    ),
+    ("Several numbers of nodes (--nodes 4..16)", &["prefer", "memory-traffic"]),
+    (
+        "Launch",
+        &[
+            "for",
+            "fabric",
+            "launch-files",
+            "launcher-args",
+            "binding",
+            "agent",
+            "shim",
+            "threads-per-core",
+            "memory",
+            "hostfile",
+            "timeout",
+        ],
+    ),
+    ("Comparison (--compare)", &["compare", "repeat", "warmup", "time-regex"]),
+    ("Output", &["format", "output", "report"]),
+];
+
+/// The least number of arguments of a command whose help has headings.
+const LONG: usize = 22;
+
 /// The command line with its grouped help.
 pub(crate) fn command() -> clap::Command {
-    let command = Cli::command();
+    let command = Cli::command().mut_subcommands(with_headings);
     let mut list = String::new();
     for (title, names) in GROUPS {
         list.push_str(&format!("{title}:\n"));
@@ -65,6 +124,21 @@ pub(crate) fn command() -> clap::Command {
          `rankwright help COMMAND` lists the options of a command.\n"
     );
     command.help_template(template)
+}
+
+/// A command whose options stand under headings if they are many.
+fn with_headings(command: clap::Command) -> clap::Command {
+    if command.get_arguments().count() < LONG {
+        return command;
+    }
+    let heading = |arg: &clap::Arg| {
+        let name = arg.get_long()?;
+        HEADINGS.iter().find(|(_, names)| names.contains(&name)).map(|(heading, _)| *heading)
+    };
+    command.mut_args(|arg| match heading(&arg) {
+        Some(heading) => arg.help_heading(heading),
+        None => arg,
+    })
 }
 
 #[cfg(test)]
@@ -96,6 +170,23 @@ mod tests {
         }
         let without_program = said("cluster check --onn c.toml");
         assert!(!without_program.contains("the program"), "{without_program}");
+    }
+
+    #[test]
+    fn each_option_with_a_heading_exists() {
+        let command = command();
+        let of = |subcommand: &clap::Command| -> Vec<String> {
+            let longs = subcommand.get_arguments().filter_map(clap::Arg::get_long);
+            longs.map(str::to_owned).collect()
+        };
+        let known: Vec<String> = command.get_subcommands().flat_map(of).collect();
+        for name in HEADINGS.iter().flat_map(|(_, names)| *names) {
+            assert!(known.iter().any(|known| known == name), "--{name}");
+        }
+        let place = command.find_subcommand("place").unwrap();
+        let heading = |id| place.get_arguments().find(|arg| arg.get_id() == id)?.get_help_heading();
+        assert_eq!(heading("output"), Some("Output"));
+        assert_eq!(heading("program"), None);
     }
 
     #[test]

@@ -9,7 +9,6 @@ use super::inputs;
 
 /// Options of every simulation.
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
-#[command(next_help_heading = "Simulation")]
 pub(crate) struct SimulationOptions {
     /// Messages injected together: all of a rank, or those of a pair of ranks
     #[arg(long, value_enum, default_value_t, value_name = "WHICH")]

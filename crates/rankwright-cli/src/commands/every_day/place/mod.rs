@@ -26,9 +26,15 @@ use crate::planning::plan::Planning;
 use crate::planning::reports::{Placed, program_text};
 use crate::planning::{accuracy, comparison, devices, plan, reports};
 
+const EXAMPLES: &str = "\
+Examples: rankwright place app.rwp --on cluster.toml -- ./app input.dat
+          rankwright place app.rwp --on cluster.toml --nodes 4 --ranks-per-node 16
+          rankwright place app.rwp --on cluster.toml --nodes 4..16
+          rankwright place cg.rwp ep.rwp --on cluster.toml --report report.html";
+
 /// Options of `rankwright place`.
 #[derive(Debug, Args)]
-#[command(after_help = strategy_help())]
+#[command(after_help = format!("{EXAMPLES}\n\n{}", strategy_help()))]
 pub(crate) struct Place {
     #[command(flatten)]
     given: Given,
