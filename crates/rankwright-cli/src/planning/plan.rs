@@ -8,7 +8,6 @@ use rankwright::cluster::{Cluster, is_built_in};
 use rankwright::map::{Problem, StrategyId};
 use rankwright::placement::PlacementError;
 use rankwright::rails::SelectionError;
-use rankwright::report::Comparison;
 use rankwright::report::page::limits;
 
 use crate::host::signals::interrupt;
@@ -176,11 +175,6 @@ pub(crate) fn larger_cluster(cores: usize) -> String {
 /// Whether a cluster is the description of one node, which stands for as many as `--nodes` says.
 fn stands_for_many(cluster: &Cluster) -> bool {
     cluster.invented && !is_built_in(&cluster.name)
-}
-
-/// The comparison of all candidates of a plan, with the reason for the best.
-pub(crate) fn comparison(plan: &Plan, cluster: &Cluster) -> Comparison {
-    Comparison::new(cluster, &plan.candidates, &plan.ranking, plan.evaluation.as_ref())
 }
 
 /// Tells whose mapping a strategy chose, and how many moves were tried for it.

@@ -120,7 +120,7 @@ impl Compare {
     ) -> anyhow::Result<Compared> {
         let candidates = &plan.candidates;
         let (basis, rows) = match self.by {
-            None => return Ok(Compared::AsPlaced(plan::comparison(plan, cluster))),
+            None => return Ok(Compared::AsPlaced(Comparison::of_plan(cluster, plan))),
             Some(By::Static) => return Ok(Compared::AsPlaced(by_bytes(cluster, candidates))),
             Some(By::Model) => {
                 warn_of_clocks_in_step(workload, verbosity);

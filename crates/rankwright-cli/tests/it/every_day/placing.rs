@@ -54,6 +54,39 @@ fn strategies_have_options_of_their_own() {
 }
 
 #[test]
+fn rows_of_a_recorded_job_have_run_times() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("placement.json").display().to_string();
+    let (profile, cluster) = ("testdata/timeline/bursts.rwp", "testdata/timeline/cluster.toml");
+    let place = ["-q", "place", profile, "--on", cluster, "-o", &path, "--format"];
+    let (csv, _) = run(&[&place[..], &["csv"]].concat());
+    let rows: Vec<Vec<&str>> = csv.lines().map(|line| line.split(',').collect()).collect();
+    let of = |row: &[&str], name: &str| -> Option<f64> {
+        row[rows[0].iter().position(|it| *it == name).expect("a column")].parse().ok()
+    };
+    let answer = json(&run(&[&place[..], &["json"]].concat()).0);
+    let same = |a: Option<f64>, b: Option<f64>| match (a, b) {
+        (Some(a), Some(b)) => (a - b).abs() <= 1e-12 * a.abs(),
+        (a, b) => a == b,
+    };
+    let strategies = answer["strategies"].as_array().expect("a list");
+    assert_eq!(strategies.len(), rows.len() - 1);
+    let default = "blocked:within=numa";
+    for (row, strategy) in rows[1..].iter().zip(strategies) {
+        let is_default = row[0] == default;
+        for name in ["run_time_s", "gain", "gain_error"] {
+            assert!(same(of(row, name), strategy[name].as_f64()), "{name}: {row:?}");
+        }
+        assert!(of(row, "run_time_s").is_some_and(|time| time > 0.2), "{row:?}");
+        assert_eq!(of(row, "gain").is_none(), is_default, "{row:?}");
+    }
+    let shown = &answer["answer"]["rows"][0];
+    let row = rows.iter().find(|row| row[0] == default).expect("the default");
+    assert!(same(of(row, "run_time_s"), shown["run_time_s"].as_f64()));
+    assert_eq!(shown["strategy"], default);
+}
+
+#[test]
 fn place_writes_its_files_though_nobody_reads_the_answer() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("placement.json");

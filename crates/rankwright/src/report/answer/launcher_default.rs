@@ -54,8 +54,7 @@ impl LauncherDefault {
         workload: &Workload,
         granularity: &Granularity,
     ) -> Result<Comparison, PlacementError> {
-        let evaluation = plan.evaluation.as_ref();
-        let mut comparison = Comparison::new(cluster, &plan.candidates, &plan.ranking, evaluation);
+        let mut comparison = Comparison::of_plan(cluster, plan);
         let placement = &plan.best().placement;
         let effects = PermutationEffects::new(cluster, workload, granularity.clone(), placement)?;
         let effects = PermutationReport::new(&effects);

@@ -99,6 +99,9 @@ const EVALUATED: [&str; 8] = [
     "predicted_finish_s",
 ];
 
+/// Those that it adds where run times or gains are known.
+const RUN_TIMES: [&str; 3] = ["run_time_s", "gain", "gain_error"];
+
 impl Comparison {
     /// The times and the main loads, for people: header and rows. The winner has a star.
     #[must_use]
@@ -151,13 +154,18 @@ impl Comparison {
         (columns.iter().map(|(name, _)| *name).collect(), rows)
     }
 
-    /// [`Comparison::csv`] with the times.
+    /// [`Comparison::csv`] with the times; with run times and gains, if they are known.
     #[must_use]
     pub fn evaluated_csv(&self) -> (Vec<String>, Vec<Vec<String>>) {
         let (mut header, mut rows) = self.csv();
         header.extend(EVALUATED.map(str::to_owned));
+        let has_run_times = self.strategies.iter().any(|row| row.run_time_s.or(row.gain).is_some());
+        header.extend(RUN_TIMES.map(str::to_owned).into_iter().filter(|_| has_run_times));
         for (cells, row) in rows.iter_mut().zip(&self.strategies) {
             cells.extend(EvaluatedRow::csv(row.evaluated.as_ref()));
+            let of_run = [row.run_time_s, row.gain, row.gain_error].into_iter();
+            let of_run = of_run.map(|number| number.map_or_else(String::new, |it| it.to_string()));
+            cells.extend(of_run.filter(|_| has_run_times));
         }
         (header, rows)
     }

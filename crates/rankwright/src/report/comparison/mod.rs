@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::{Answer, PermutationReport};
-use crate::choose::{Basis, Candidate, Evaluation, RankedCandidates};
+use crate::choose::{Basis, Candidate, Evaluation, Plan, RankedCandidates};
 use crate::cluster::Cluster;
 use crate::estimate::{Direction, LevelCut};
 use crate::map::StrategyId;
@@ -60,6 +60,16 @@ pub struct StrategyRow {
     /// Its times by model or simulation.
     #[serde(flatten)]
     pub evaluated: Option<EvaluatedRow>,
+    /// Its expected run time, seconds, if a run was recorded and it can be told.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub run_time_s: Option<f64>,
+    /// Share of the run time that it saves against the launcher's default, and the half width of its
+    /// interval; `None` for the default.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gain: Option<f64>,
+    /// See `gain`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gain_error: Option<f64>,
     /// The longest computing time of any rank, seconds, if nodes differ in speed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub makespan_s: Option<f64>,
@@ -158,6 +168,26 @@ impl Comparison {
                 .iter()
                 .map(|candidate| StrategyRow::new(cluster, candidate, evaluation.is_some()))
                 .collect(),
+        }
+    }
+
+    /// The comparison of the candidates of a plan for a cluster, with run times where these can be told.
+    #[must_use]
+    pub fn of_plan(cluster: &Cluster, plan: &Plan) -> Self {
+        let evaluation = plan.evaluation.as_ref();
+        let mut comparison = Self::new(cluster, &plan.candidates, &plan.ranking, evaluation);
+        comparison.add_run_times(cluster, plan);
+        comparison
+    }
+
+    fn add_run_times(&mut self, cluster: &Cluster, plan: &Plan) {
+        let (Some(times), Some(evaluation)) = (&plan.run_times, &plan.evaluation) else { return };
+        let default = plan.candidates.iter().position(|it| it.score.launcher_default);
+        for (at, row) in self.strategies.iter_mut().enumerate() {
+            row.run_time_s = times.only_ratios.is_none().then_some(times.times[at].0);
+            let gain = default.filter(|default| *default != at);
+            let gain = gain.map(|default| times.gain(cluster, evaluation, (at, default)));
+            (row.gain, row.gain_error) = (gain.map(|it| it.share), gain.map(|it| it.error));
         }
     }
 
@@ -355,6 +385,9 @@ impl StrategyRow {
                 .collect(),
             made_by: (candidate.made_by != candidate.strategy).then(|| candidate.made_by.clone()),
             evaluated: EvaluatedRow::new(candidate).filter(|_| with_times),
+            run_time_s: None,
+            gain: None,
+            gain_error: None,
             makespan_s: candidate.computing.map(|computing| computing.makespan.0),
             nodes: candidate.score.nodes.unwrap_or_default(),
             inter_node_bytes: load.inter_node.0,

@@ -31,7 +31,7 @@ impl Report {
         let mut report = Self::new(kind, title, verdict(comparison))
             .with_workload_facts(workload)
             .with_placements(cluster, workload, &shown(plan, comparison));
-        report.strategies = Some(StrategyTable::of_plan(cluster, plan, comparison));
+        report.strategies = Some(StrategyTable::of_plan(plan, comparison));
         report.find(comparison.answer.iter().flat_map(answered));
         report.find(limits(plan));
         report.lack_of_plan(workload, plan, comparison);

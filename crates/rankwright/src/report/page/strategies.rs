@@ -3,7 +3,6 @@
 use serde::Serialize;
 
 use crate::choose::{Basis, Plan};
-use crate::cluster::Cluster;
 use crate::ranking::Score;
 use crate::report::answer::Role;
 use crate::report::comparison::{Comparison, StrategyRow as Compared};
@@ -82,17 +81,11 @@ pub enum StrategyRole {
 impl StrategyTable {
     /// The strategies of a plan, with run times and intervals.
     #[must_use]
-    pub fn of_plan(cluster: &Cluster, plan: &Plan, comparison: &Comparison) -> Self {
+    pub fn of_plan(plan: &Plan, comparison: &Comparison) -> Self {
         let mut table = Self::of_comparison(comparison);
         let default = plan.candidates.iter().position(|it| it.score.launcher_default);
         table.default = default.map(|at| plan.candidates[at].strategy.to_string());
         for (at, row) in table.rows.iter_mut().enumerate() {
-            if let (Some(times), Some(evaluation)) = (&plan.run_times, &plan.evaluation) {
-                row.run_time_s = times.only_ratios.is_none().then_some(times.times[at].0);
-                let gain = default.filter(|default| *default != at);
-                let gain = gain.map(|default| times.gain(cluster, evaluation, (at, default)));
-                (row.gain, row.gain_error) = (gain.map(|g| g.share), gain.map(|g| g.error));
-            }
             row.add_errors(plan, at);
             if default == Some(at) && row.role.is_none() {
                 row.role = Some(StrategyRole::Default);
@@ -153,9 +146,9 @@ impl StrategyRow {
             strategy_name: row.strategy_name.to_owned(),
             strategy_options: options.collect::<Vec<_>>().join(","),
             role,
-            run_time_s: None,
-            gain: None,
-            gain_error: None,
+            run_time_s: row.run_time_s,
+            gain: row.gain,
+            gain_error: row.gain_error,
             waiting_s: row.evaluated.map(|times| times.total_waiting_s),
             waiting_error_s: None,
             finish_s: row.evaluated.map(|times| times.workload_finish_s),
