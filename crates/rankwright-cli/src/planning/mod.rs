@@ -10,6 +10,5 @@ pub(crate) mod placing;
 pub(crate) mod plan;
 pub(crate) mod reports;
 pub(crate) mod simulations;
-pub(crate) mod steadiness;
 pub(crate) mod time_line;
 pub(crate) mod traffic_report;

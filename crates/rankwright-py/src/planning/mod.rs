@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use rankwright::choose::PlanProgress;
 use rankwright::map::MAPPERS;
 use rankwright::placement::{PREDICTED_RUN_TIME, PlacementFile, digest};
-use rankwright::report::{Answer, Comparison, LauncherDefault};
+use rankwright::report::{Answer, Comparison, LauncherDefault, Weakness};
 use rankwright::sim::Options;
 use rankwright::{Plan, Planner};
 
@@ -125,12 +125,12 @@ fn placed(
     let plan = planner.plan()?;
     let mut comparison = match &default {
         Some(default) => default.comparison(&plan, &cluster, workload, &granularity)?,
-        None => {
-            let evaluation = plan.evaluation.as_ref();
-            Comparison::new(&cluster, &plan.candidates, &plan.ranking, evaluation)
-        }
+        None => Comparison::of_plan(&cluster, &plan),
     };
     comparison.answer = comparison.answer.map(|answer| answer.with_cluster_name(source));
+    if let Some(answer) = &mut comparison.answer {
+        answer.weaknesses.extend(Weakness::of_unsteady_traffic(&workload.jobs));
+    }
     if let Some(mode) = share {
         mode.check(&cluster, &plan.best().placement)?;
     }

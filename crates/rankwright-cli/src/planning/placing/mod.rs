@@ -14,13 +14,14 @@ use rankwright::traffic::Workload;
 pub(crate) use launcher::LauncherOptions;
 
 use super::plan::Planning;
-use super::{devices, granted_tasks, steadiness};
+use super::{devices, granted_tasks};
 use crate::host::batch_job::TaskShares;
 use crate::options::{
     ClusterOptions, NodeGroupOptions, ProgramsOption, RankSize, SearchOptions, SelectionOptions,
     SimulationOptions, inputs,
 };
 use crate::output::exit_code::Infeasible;
+use crate::output::progress::ProgressLine;
 use crate::output::{self, Verbosity};
 
 /// What is placed where, and how.
@@ -92,7 +93,9 @@ impl PlacingOptions {
         self.selection = self.selection.on(&whole, &self.rank_size);
         devices::require_devices(&whole, &self.selection.nics())?;
         let workload = self.workload(verbosity)?;
-        let unsteady = steadiness::weaknesses(&workload, verbosity);
+        let watching = ProgressLine::new(verbosity, "looking whether the traffic is steady");
+        let unsteady = Weakness::of_unsteady_traffic(&workload.jobs);
+        drop(watching);
         let strategies = self.with_modes(usual, workload.jobs.len())?;
         let ranks = workload.rank_count();
         let of_programs = self.programs.granularity(line, ranks, &self.rank_size)?;

@@ -20,7 +20,6 @@ use crate::traffic::Workload;
 use crate::units::Seconds;
 pub use launcher_default::LauncherDefault;
 pub use weakness::Weakness;
-pub(in crate::report) use weakness::of_recorded;
 
 /// What a placement gains against the launcher's default. Its JSON form is described in
 /// `docs/src/formats.md`.

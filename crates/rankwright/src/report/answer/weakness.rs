@@ -8,9 +8,10 @@ use super::Facts;
 use super::sentence::small_percent;
 use crate::choose::{Basis, Evaluation};
 use crate::launch::shell;
+use crate::timeline::steadiness_of;
+use crate::traffic::Job;
 use crate::traffic::expansion::library::Estimated;
 use crate::traffic::profile::RoughComputing;
-use crate::traffic::{Job, Workload};
 
 /// What weakens an answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -31,6 +32,19 @@ impl Weakness {
     ) -> Self {
         Self { code, text: text.into(), remedy: remedy.into() }
     }
+
+    /// What weakens all that follows from the recorded runs of jobs.
+    #[must_use]
+    pub fn of_recorded(jobs: &[Job]) -> Option<Self> {
+        shared_pus(jobs).or_else(|| disturbed(jobs))
+    }
+
+    /// Each job that was recorded with its calls and whose traffic is not steady, as placing by totals
+    /// assumes. Runs with more than five million calls are not looked at, so that nobody waits for this.
+    #[must_use]
+    pub fn of_unsteady_traffic(jobs: &[Job]) -> Vec<Self> {
+        jobs.iter().filter_map(unsteady).collect()
+    }
 }
 
 impl fmt::Display for Weakness {
@@ -42,22 +56,21 @@ impl fmt::Display for Weakness {
 /// The way out where only a measurement helps.
 const MEASURE: &str = "`rankwright run --compare default,placement` measures the gain";
 
+/// The most calls of a run whose steadiness is tested.
+const MOST_CALLS: u64 = 5_000_000;
+
 /// Everything that weakens an answer, the most important first.
 pub(super) fn all(facts: &Facts) -> Vec<Weakness> {
-    let parts = [of_recorded(facts.workload), no_timing(facts), disagreement(facts)];
+    let recorded = Weakness::of_recorded(&facts.workload.jobs);
+    let parts = [recorded, no_timing(facts), disagreement(facts)];
     let parts = parts.into_iter().chain([not_simulated(facts), rates(facts), part(facts)]);
     let more = [collectives(facts), neighbours(facts), gpus(facts), default(facts)];
     let parts = parts.chain(more);
     parts.flatten().collect()
 }
 
-/// What weakens what follows from a recorded run.
-pub(in crate::report) fn of_recorded(workload: &Workload) -> Option<Weakness> {
-    shared_pus(workload).or_else(|| disturbed(workload))
-}
-
-fn shared_pus(workload: &Workload) -> Option<Weakness> {
-    let shared = workload.jobs.iter().find(|job| job.seen.shared_pus)?;
+fn shared_pus(jobs: &[Job]) -> Option<Weakness> {
+    let shared = jobs.iter().find(|job| job.seen.shared_pus)?;
     Some(Weakness::new(
         "shared-pus",
         format!("ranks of {} shared PUs when it was recorded", shared.name),
@@ -65,8 +78,8 @@ fn shared_pus(workload: &Workload) -> Option<Weakness> {
     ))
 }
 
-fn disturbed(workload: &Workload) -> Option<Weakness> {
-    let job = workload.jobs.iter().find(|job| job.seen.undisturbed.is_some())?;
+fn disturbed(jobs: &[Job]) -> Option<Weakness> {
+    let job = jobs.iter().find(|job| job.seen.undisturbed.is_some())?;
     let how = match job.seen.rough {
         None => "times follow from its computing alone",
         Some(RoughComputing::Threads) => {
@@ -80,6 +93,27 @@ fn disturbed(workload: &Workload) -> Option<Weakness> {
         "disturbed-run",
         format!("ranks of {} waited for PUs when it was recorded; {how}", job.name),
         "record it again with a PU for each rank, on nodes of its own",
+    ))
+}
+
+fn unsteady(job: &Job) -> Option<Weakness> {
+    let profile = job.seen.events.as_ref()?;
+    // What is wrong with the events is told where they are needed.
+    let steadiness = steadiness_of(profile, MOST_CALLS).ok().flatten()?;
+    if steadiness.is_steady() {
+        return None;
+    }
+    let what = match steadiness.has_level() {
+        true => "later it goes elsewhere",
+        false => "its amount changes during the run",
+    };
+    Some(Weakness::new(
+        "traffic-not-steady",
+        format!(
+            "the traffic of {} is not steady: {what}, so one placement by totals may fit no part of it",
+            job.name
+        ),
+        format!("see `rankwright timeline show {}`", profile.display()),
     ))
 }
 
@@ -206,6 +240,8 @@ mod tests {
     use crate::ids::Rank;
     use crate::traffic::collectives::{CollectiveCalls, Form, Operation};
     use crate::traffic::expansion::library::{Library, Settings};
+    use crate::traffic::read::events::sample::{self, Payload};
+    use crate::traffic::read::events::store;
 
     #[test]
     fn a_replay_is_weakened_only_by_collectives_of_a_library_that_is_not_known() {
@@ -233,5 +269,39 @@ mod tests {
         let why = [job(known, 1), job(closed, 1)];
         let why = estimated(&why).map(ToString::to_string);
         assert_eq!(why.as_deref(), Some("how Intel MPI chooses algorithms is not public"));
+    }
+
+    /// The weaknesses of a run in which rank 0 sends to these ranks, one after the other, and what the
+    /// profile is called.
+    fn unsteady(peers: &[u64]) -> (Vec<Weakness>, String) {
+        let folder = tempfile::tempdir().unwrap();
+        let sends = |payload: Payload, peer: &u64| payload.event(3, &[0, 3 + peer, 0, 0, 1000]);
+        let mut payloads = vec![peers.iter().fold(Payload::new(3), sends)];
+        for receiver in 1..3 {
+            let count = peers.iter().filter(|peer| **peer == receiver).count();
+            let receive = |payload: Payload, _| payload.event(4, &[0, 3, 0, 0, 1000]);
+            payloads.push((0..count).fold(Payload::new(3), receive));
+        }
+        let profile = sample::write_profile(folder.path(), payloads.len());
+        store::add(&profile, &sample::write_files(folder.path(), &payloads)).unwrap();
+        let name = profile.display().to_string();
+        let workload = crate::traffic::open(&name).unwrap();
+        (Weakness::of_unsteady_traffic(&workload.jobs), name)
+    }
+
+    #[test]
+    fn a_run_whose_traffic_goes_elsewhere_later_is_not_steady() {
+        let alternating: Vec<u64> = (0..400).map(|number| 1 + number % 2).collect();
+        assert!(unsteady(&alternating).0.is_empty());
+        let later: Vec<u64> = (0..400).map(|number| 1 + number / 200).collect();
+        let (found, name) = unsteady(&later);
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].code, "traffic-not-steady");
+        assert!(
+            found[0].text.contains(" is not steady: later it goes elsewhere"),
+            "{:?}",
+            found[0]
+        );
+        assert_eq!(found[0].remedy, format!("see `rankwright timeline show {name}`"));
     }
 }

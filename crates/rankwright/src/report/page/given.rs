@@ -6,7 +6,7 @@ use super::placements::{PlacementRole, Shown};
 use super::strategies::{StrategyRole, StrategyRow, StrategyTable};
 use crate::choose::{Basis, model_error, saved};
 use crate::cluster::Cluster;
-use crate::report::answer::of_recorded;
+use crate::report::answer::Weakness;
 use crate::report::simulation::{JobRow, ServerRow, SimulationReport};
 use crate::sim::{Outcome as Run, Replications};
 use crate::statistics::Estimate;
@@ -67,8 +67,8 @@ impl Report {
             report.lack(Unmeasured::Rates);
         }
         report.lack(Unmeasured::Counted);
-        report
-            .find(of_recorded(workload).iter().map(|weakness| Found::weakness(weakness).finding()));
+        let weakness = Weakness::of_recorded(&workload.jobs);
+        report.find(weakness.iter().map(|weakness| Found::weakness(weakness).finding()));
         report
     }
 

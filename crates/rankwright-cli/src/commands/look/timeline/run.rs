@@ -10,7 +10,7 @@ use rankwright::placement::{Placement, PlacementFile, digest};
 use rankwright::report::timeline::{BandwidthFrom, TimesFrom};
 use rankwright::sim::replay::{ReplayOptions, Replayer};
 use rankwright::timeline::{Messages, RecordedRun, SendTimes, Sites, Timeline, counted_span};
-use rankwright::traffic::profile::Profile;
+use rankwright::traffic::profile::{OversubscribedHost, Profile};
 use rankwright::traffic::read::counter_series::{self, NodeSeries};
 use rankwright::traffic::read::profile_file;
 use rankwright::units::{BytesPerSecond, counted};
@@ -126,6 +126,9 @@ impl RunOptions {
                 "left out: what network devices counted, which is of the run as recorded",
             );
         }
+        if placed.is_none() {
+            tell_of_recording(&profile, verbosity);
+        }
         let replay = match (times_from, placed) {
             (TimesFrom::Replay, Some((cluster, placement))) => {
                 let replayer = Replayer::open(&[&self.profile])?;
@@ -238,6 +241,27 @@ impl RunOptions {
             output::warn(verbosity, text);
         }
         Ok(placement)
+    }
+}
+
+/// Tells where the recorded run was not like one on the nodes of a cluster.
+fn tell_of_recording(profile: &Profile, verbosity: &Verbosity) {
+    if let Some(OversubscribedHost { host, ranks, pus }) = profile.shared_pus() {
+        let text = format!(
+            "{ranks} ranks shared {pus} PUs on {host}: the times of the run include waiting for a PU"
+        );
+        output::warn(verbosity, text);
+    }
+    if let [first, others @ ..] = &profile.ranks[..]
+        && !others.is_empty()
+        && others.iter().all(|rank| rank.host == first.host)
+    {
+        let text = format!(
+            "all {} ran on one host: --placement FILE shows what they would send between the nodes of a \
+             placement",
+            counted(profile.ranks.len(), "rank")
+        );
+        output::note(verbosity, text);
     }
 }
 

@@ -11,13 +11,14 @@ use rankwright::pairing::{
     GivenTraffic, JobFacts, KnownUse, MemoryUseError, ModeError, PredictError, PredictOptions,
     Recorded, Slowdowns, TrafficSource,
 };
+use rankwright::report::Weakness;
 use rankwright::sim::Progress;
 use rankwright::sim::replay::ReplayOptions;
 use rankwright::traffic::{Job, Workload};
 
 use crate::options::{ClusterOptions, Given, inputs, parse_count_to, refuse};
-use crate::output::Verbosity;
 use crate::output::exit_code::{Infeasible, UsageError};
+use crate::output::{self, Verbosity};
 use crate::planning::simulations::Watch;
 
 /// Options that apply to profiles.
@@ -128,6 +129,9 @@ impl ProfileOptions {
         let recorded = Recorded::replay(&cluster, (&jobs, names), known, &options, &mut observer);
         drop(watch);
         let recorded = recorded.map_err(with_exit_code)?;
+        if let Some(weakness) = Weakness::of_recorded(&jobs) {
+            output::warn(verbosity, weakness);
+        }
         let placements = self.sharing.placements.clone();
         Ok(Some(Predicted { cluster, jobs, recorded, placements }))
     }

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::command::{rankwright, say};
+use crate::command::{pus_here, rankwright, say};
 use crate::every_day::profile::{MPIS, Mpi, compiled_together, profile_with};
 
 /// Records the events of a program and exports them; the folder of the export. `None` (and said so)
@@ -122,6 +122,10 @@ fn the_exported_sends_are_those_of_the_profile_and_simgrid_replays_them() {
         let of_rank_1 = flows.clone().into_iter().filter(|((source, _), _)| *source == 1);
         assert_eq!(listed(&profile, 1), of_rank_1.collect());
         assert_eq!(sends(rank_files(&ti)), flows, "{}", mpi.launcher);
+        let shown = rankwright(&["timeline", "show", &profile]).output().unwrap();
+        let notes = String::from_utf8_lossy(&shown.stderr);
+        assert!(notes.contains("all 4 ranks ran on one host: --placement FILE shows"), "{notes}");
+        assert_eq!(notes.contains("warning: 4 ranks shared "), pus_here() < 4, "{notes}");
         if let Some(files) = replayed(&ti, folder.path()) {
             assert_eq!(sends(files.into_iter()), flows, "{}", mpi.launcher);
         }
