@@ -37,8 +37,8 @@ pub(super) struct Here {
     pub(super) cluster: Option<String>,
     /// The program with the name of the profile.
     pub(super) program: Option<String>,
-    /// The program with the name of the placement's job.
-    pub(super) placed_program: Option<String>,
+    /// The jobs of the placement, each with the program of its name if that is here.
+    pub(super) placed_jobs: Vec<(String, Option<String>)>,
     /// What goes before commands that start the placement: empty unless its hosts are those of a lab.
     pub(super) entry: String,
     /// The ranks of the profile and the cores of the cluster, if those are fewer.
@@ -76,10 +76,15 @@ impl Job {
 }
 
 impl Here {
-    /// Looks at the environment, PATH and this folder.
-    pub(super) fn look() -> Self {
+    /// Looks at the environment, PATH and this folder. `recorded` is a profile that was just written: then
+    /// no older file counts as the next to work with.
+    pub(super) fn look(recorded: Option<&Path>) -> Self {
         let job = Job::around();
-        let files = Files::of(Path::new("."));
+        let mut files = Files::of(Path::new("."));
+        if let Some(profile) = recorded {
+            files.profile = Some((SystemTime::now(), profile.display().to_string()));
+            files.placement = None;
+        }
         let (launcher, launchers) = launchers(job.as_ref());
         let stem = files.profile.as_ref().and_then(|(_, name)| name.strip_suffix(".rwp"));
         let program = stem.and_then(program_here);
@@ -100,13 +105,14 @@ impl Here {
             let hosts = placed.nodes.iter().map(|node| node.name.as_str());
             lab::Described::from(&placed.cluster).entry_from_outside(hosts)
         });
-        let placed_program = placed.and_then(|placed| program_here(&placed.jobs.first()?.name));
+        let jobs = placed.into_iter().flat_map(|placed| placed.jobs);
+        let placed_jobs = jobs.map(|job| (job.name.clone(), program_here(&job.name))).collect();
         let family = launcher.as_ref().and_then(|name| {
             let path = find_program(Path::new(name))?;
             Family::by_path(&path.canonicalize().unwrap_or(path))
         });
         Self {
-            placed_program,
+            placed_jobs,
             entry: entry.unwrap_or_default(),
             too_small: ranks.zip(cores).filter(|(ranks, cores)| ranks > cores),
             cluster_has_job,

@@ -2,6 +2,7 @@
 
 mod here;
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use rankwright::launch::shell::quote;
@@ -18,8 +19,16 @@ const EXAMPLE_RANKS: usize = 4;
 /// Prints what is here and the commands that come next. Starts no program; what cannot be read counts as
 /// missing, and `doctor` says why.
 pub(crate) fn next_steps() -> anyhow::Result<ExitCode> {
-    output::print(&text(&Here::look()))?;
+    output::print(&text(&Here::look(None)))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// The commands that come next for a profile that was just written, up to the one that places it.
+pub(crate) fn commands_to_place(profile: &Path) -> Vec<String> {
+    let (_, mut commands) = steps(&Here::look(Some(profile)));
+    // What follows needs the placement first.
+    commands.retain(|command| !command.starts_with("rankwright run placement.json"));
+    commands
 }
 
 /// At most 12 lines.
@@ -75,18 +84,13 @@ fn known_steps(here: &Here) -> (&'static str, Vec<String>) {
     let program = here.program.as_deref().map_or("./app".to_owned(), quote);
     let run = format!("rankwright run placement.json -- {program}");
     if let Some(placement) = &here.placement {
-        let (placement, entry) = (quote(placement), &here.entry);
-        let program = here.placed_program.as_deref().map_or("./app".to_owned(), quote);
-        return (
-            "Next: check that each rank gets its place, run, and measure against the launcher's default:",
-            vec![
-                format!("{entry}rankwright check {placement}"),
-                format!("{entry}rankwright run {placement} -- {program}"),
-                format!(
-                    "{entry}rankwright run --compare default,placement --repeat 5 {placement} -- {program}"
-                ),
-            ],
-        );
+        let what = match here.placed_jobs.len() {
+            0 | 1 => {
+                "Next: check that each rank gets its place, run, and measure against the launcher's default:"
+            }
+            _ => "Next: check that each rank gets its place, and start each job:",
+        };
+        return (what, commands_of_placement(here, &quote(placement)));
     }
     if let Some(profile) = &here.profile {
         let profile = quote(profile);
@@ -123,6 +127,30 @@ fn known_steps(here: &Here) -> (&'static str, Vec<String>) {
             ],
         ),
     }
+}
+
+/// The most jobs of a placement that have a command.
+const MOST_JOBS: usize = 3;
+
+/// Checks and starts the jobs of a placement; a single one is measured, too.
+fn commands_of_placement(here: &Here, placement: &str) -> Vec<String> {
+    let entry = &here.entry;
+    let mut commands = vec![format!("{entry}rankwright check {placement}")];
+    let program = |known: &Option<String>| known.as_deref().map_or("./app".to_owned(), quote);
+    if here.placed_jobs.len() > 1 {
+        let run = |(name, known): &(String, Option<String>)| {
+            let program = program(known);
+            format!("{entry}rankwright run --job {} {placement} -- {program}", quote(name))
+        };
+        commands.extend(here.placed_jobs.iter().take(MOST_JOBS).map(run));
+        return commands;
+    }
+    let program = here.placed_jobs.first().map_or("./app".to_owned(), |(_, known)| program(known));
+    commands.push(format!("{entry}rankwright run {placement} -- {program}"));
+    commands.push(format!(
+        "{entry}rankwright run --compare default,placement --repeat 5 {placement} -- {program}"
+    ));
+    commands
 }
 
 /// The command that describes this node, if no cluster is known.
@@ -207,10 +235,16 @@ mod tests {
         let placed = Here {
             placement: name("p.json"),
             program: name("./other"),
-            placed_program: name("./my app"),
+            placed_jobs: vec![("my app".to_owned(), name("./my app"))],
             ..inside.clone()
         };
         assert_eq!(commands(&placed)[1], "rankwright run p.json -- './my app'");
+        let jobs = vec![("cg".to_owned(), name("./cg")), ("ep".to_owned(), None)];
+        let two = Here { placed_jobs: jobs, ..placed.clone() };
+        assert_eq!(
+            commands(&two)[1..],
+            ["rankwright run --job cg p.json -- ./cg", "rankwright run --job ep p.json -- ./app"]
+        );
         let entry = "rankwright lab exec --name x head -- ".to_owned();
         let in_lab = Here { entry, ..placed };
         assert_eq!(

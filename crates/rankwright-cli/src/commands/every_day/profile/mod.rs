@@ -25,6 +25,7 @@ use rankwright::traffic::profile::{Ended, Profile as Recorded};
 use rankwright::traffic::read::profile_file;
 use rankwright_shim_format::shim_options;
 
+use super::next_steps;
 use crate::host::child;
 use crate::host::mpi::Abi;
 use crate::host::shim::shim_beside_us;
@@ -126,6 +127,7 @@ impl Profile {
             counters::add(&self.output, &profile, &self.merge, false, verbosity)?;
             transport::add(&self.output, &profile, &self.merge, false, verbosity)?;
             told?;
+            self.tell_next(verbosity);
             return Ok(ExitCode::SUCCESS);
         }
         let without_times = self.has_events() && self.gaps == Switch::Off;
@@ -178,7 +180,17 @@ impl Profile {
         } else {
             recording.remove();
         }
-        told
+        told?;
+        if status.success() {
+            self.tell_next(verbosity);
+        }
+        Ok(())
+    }
+
+    /// Prints the commands that come next.
+    fn tell_next(&self, verbosity: &Verbosity) {
+        let commands = next_steps::commands_to_place(&self.output);
+        output::note(verbosity, format_args!("next: {}", commands.join("; ")));
     }
 
     fn start(&self, verbosity: &Verbosity) -> anyhow::Result<Started> {

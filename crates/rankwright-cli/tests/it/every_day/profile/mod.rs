@@ -151,6 +151,8 @@ fn a_real_program_is_recorded_under_each_mpi() {
         }
         assert!(output.status.success(), "{text}");
         assert!(text.contains("\ngain at most    "), "{text}");
+        let next = text.lines().find_map(|line| line.strip_prefix("next: ")).expect("a command");
+        assert!(next.contains("rankwright place ") && next.contains("app.rwp"), "{next}");
         let file = folder.path().join("app.rwp").display().to_string();
         let shown = rankwright(&["traffic", "show", &file, "--format", "json"]).output().unwrap();
         let shown: serde_json::Value = serde_json::from_slice(&shown.stdout).unwrap();
