@@ -34,7 +34,10 @@ pub(crate) fn doubts(cluster: &Cluster) -> Vec<String> {
         let carry = carry.filter(|(nic, _)| machine.without_mpi(nic).is_none());
         for (nic, rates) in carry.filter(|(_, rates)| rates.bandwidth.origin.is_assumed()) {
             let (name, rate) = (&nic.name, &rates.bandwidth);
-            warnings.push(format!("{names}: NIC {name} has no bandwidth; {rate}"));
+            warnings.push(format!(
+                "{names}: NIC {name} has no bandwidth; {rate}: set `bandwidth` in its [[node.nic]], or \
+                 measure it with `rankwright calibrate`"
+            ));
         }
         let hardware = cluster.hardware_rates(index);
         let faster = machine.mpi_nics();
