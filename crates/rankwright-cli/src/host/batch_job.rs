@@ -9,9 +9,10 @@ use rankwright::cluster::read::allocation::{self, Granted, LsfAffinity, Which};
 use rankwright::cluster::read::hostfile;
 use rankwright::files::{self, InputError};
 use rankwright::ids::PuSet;
+use rankwright::launch::{Launcher, Software};
 use rankwright_shim_format::same_host;
 
-use crate::host::{child, find_program, granted_gpus, this_host};
+use crate::host::{child, find_program, flux_job, granted_gpus, this_host};
 
 /// The hosts of a job, from its batch system.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,6 +45,9 @@ impl Hosts {
     }
 }
 
+/// The prefix of Flux, whose jobs have no list of hosts in their environment.
+const FLUX: &str = "flux:";
+
 /// Batch systems: prefix on the command line, name, variable with the number of the job.
 const SYSTEMS: [(&str, &str, &str); 3] = [
     ("slurm:", "Slurm", "SLURM_JOB_ID"),
@@ -55,14 +59,16 @@ fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok()
 }
 
-/// The hosts of the current job, if `name` is `slurm:`, `lsf:` or `pbs:`.
+/// The hosts of the current job, if `name` is `slurm:`, `lsf:`, `pbs:` or `flux:`.
 ///
 /// # Errors
-/// If this does not run in such a job, or the variables of the batch system are contradictory.
+/// If this does not run in such a job, the variables of the batch system are contradictory, or Flux does not
+/// answer.
 pub(crate) fn named(name: &str) -> Result<Option<Hosts>, InputError> {
     Ok(match name {
         "slurm:" => Some(Hosts::Cpus(allocation::slurm(variable)?)),
         "lsf:" => Some(Hosts::Cpus(allocation::lsf(variable)?)),
+        FLUX => Some(Hosts::Cpus(flux_job::asked()?)),
         "pbs:" => {
             let Some(file) = variable("PBS_NODEFILE") else {
                 let expected = "the variables of a PBS job, in which this must run";
@@ -81,6 +87,9 @@ pub(crate) fn named(name: &str) -> Result<Option<Hosts>, InputError> {
 
 /// The number of the current job.
 pub(crate) fn number(name: &str) -> Option<String> {
+    if name == FLUX {
+        return flux_job::number(variable);
+    }
     SYSTEMS.iter().find(|(prefix, ..)| *prefix == name).and_then(|(.., number)| variable(number))
 }
 
@@ -155,44 +164,66 @@ pub(crate) fn system() -> Option<&'static str> {
         Some("lsf:")
     } else if is_set("PBS_JOBID") && is_set("PBS_NODEFILE") {
         Some("pbs:")
+    } else if flux_job::number(variable).is_some() {
+        Some(FLUX)
     } else {
         None
     }
 }
 
-/// The title of the current job, also of one of Flux, whose hosts only Flux tells; `None` outside of a
-/// job.
-pub(crate) fn title_here() -> Option<String> {
-    let of_flux = || {
-        let job = ["FLUX_JOB_ID", "FLUX_ENCLOSING_ID"].into_iter().find_map(variable)?;
-        Some(format!("job {job} of Flux"))
-    };
-    system().map(title).or_else(of_flux)
+/// The hosts that a launcher has to be told in the current job: MPI launchers do not ask Flux for those of
+/// its jobs. None where the launcher finds them by itself.
+pub(crate) fn hosts_to_tell(launcher: &Launcher) -> Vec<hostfile::Host> {
+    if !is_of_flux() || launcher.software == Software::Flux {
+        return Vec::new();
+    }
+    let with_slots =
+        |granted: Granted| hostfile::Host { name: granted.host, slots: Some(granted.cpus) };
+    flux_job::hosts().unwrap_or_default().into_iter().map(with_slots).collect()
 }
 
-/// The title and the hosts of the current job; `None` outside of a job.
+/// Whether the current job is one of Flux.
+pub(crate) fn is_of_flux() -> bool {
+    system() == Some(FLUX)
+}
+
+/// The title of the current job; `None` outside of a job.
+pub(crate) fn title_here() -> Option<String> {
+    system().map(title)
+}
+
+/// The title and the hosts of the current job; `None` outside of a job, and in one of Flux that does not
+/// tell its hosts.
 ///
 /// # Errors
 /// If the variables of the batch system are contradictory.
 pub(crate) fn hosts_around() -> Result<Option<(String, Hosts)>, InputError> {
     let Some(name) = system() else { return Ok(None) };
-    Ok(named(name)?.map(|hosts| (title(name), hosts)))
+    let hosts = match name {
+        FLUX => flux_job::hosts().map(Hosts::Cpus),
+        _ => named(name)?,
+    };
+    Ok(hosts.map(|hosts| (title(name), hosts)))
 }
 
 /// `job 7 of Slurm`.
 fn title(name: &str) -> String {
-    let system = SYSTEMS.iter().find(|(prefix, ..)| *prefix == name).map_or("", |it| it.1);
+    let system = SYSTEMS.iter().find(|(prefix, ..)| *prefix == name).map_or("Flux", |it| it.1);
     format!("job {} of {system}", number(name).as_deref().unwrap_or("?"))
 }
 
 impl BatchJob {
-    /// The current job; `None` outside of a job.
+    /// The current job; `None` outside of a job, and in one of Flux that does not tell its hosts.
     ///
     /// # Errors
     /// If the variables of the batch system are contradictory.
     pub(crate) fn around() -> Result<Option<Self>, InputError> {
         let Some(name) = system() else { return Ok(None) };
-        let Some(hosts) = named(name)? else { return Ok(None) };
+        let Some((title, hosts)) = hosts_around()? else { return Ok(None) };
+        if name == FLUX {
+            // It tells which cores and GPUs are granted together with the hosts.
+            return Ok(Some(Self { title, hosts, tasks: None, shares: TaskShares::default() }));
+        }
         let number = number(name);
         let mut hosts = match hosts {
             Hosts::Cpus(hosts) => hosts,
@@ -234,7 +265,7 @@ impl BatchJob {
             }
         };
         Ok(Some(Self {
-            title: title(name),
+            title,
             hosts: Hosts::Cpus(hosts),
             tasks: if of_slurm { count("SLURM_NTASKS") } else { None },
             shares,

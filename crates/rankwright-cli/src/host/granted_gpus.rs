@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use rankwright_shim_format::visible_gpus::lists_some;
 
+use crate::host::flux_job;
+
 /// Variables that are set in jobs of Slurm, PBS, LSF and Flux.
 const IN_JOBS: [&str; 5] =
     ["SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "FLUX_JOB_ID", "FLUX_ENCLOSING_ID"];
@@ -25,7 +27,11 @@ const VISIBLE: [&str; 4] =
 
 /// Whether this program runs in a batch job to which GPUs were granted.
 pub(crate) fn any() -> bool {
-    granted(|name| std::env::var(name).ok())
+    let of_flux = || {
+        let hosts = flux_job::hosts()?;
+        Some(hosts.iter().any(|granted| granted.gpus.as_ref().is_some_and(|gpus| !gpus.is_empty())))
+    };
+    granted(|name| std::env::var(name).ok()) || of_flux().unwrap_or(false)
 }
 
 /// The number of GPUs that the batch job around this program lists as visible on this host; `None`

@@ -4,6 +4,7 @@ pub(crate) mod batch_job;
 pub(crate) mod child;
 pub(crate) mod counters;
 pub(crate) mod elf;
+pub(crate) mod flux_job;
 pub(crate) mod granted_gpus;
 pub(crate) mod mpi;
 pub(crate) mod processes;

@@ -33,7 +33,8 @@ pub(super) struct ByDefault {
     before: &'static [&'static str],
     /// The arguments that name the program to call instead of `ssh`.
     agent: fn(&str) -> Vec<String>,
-    /// The option for a list of hosts, and whether `:SLOTS` follows each host.
+    /// The option for a list of hosts, and whether `:SLOTS` follows each host. One that ends with a colon is
+    /// one word with its list.
     pub(super) hosts: Option<(&'static str, bool)>,
     /// Options for hosts whose cores do not exist, where the launcher would refuse to bind.
     emulated: &'static [&'static str],
@@ -45,7 +46,7 @@ pub(super) struct ByDefault {
     one_per_host: fn(usize) -> Vec<String>,
     /// The strategy that gives the same mapping for a number of ranks.
     pub(super) mapping: fn(usize) -> &'static str,
-    /// Whether a test compares `mapping` with a real launch.
+    /// Whether a test compares `mapping` with a real launch; else it may depend on the site's scheduler.
     pub(super) mapping_was_tried: bool,
 }
 
@@ -109,11 +110,12 @@ pub(super) const SLURM: ByDefault = ByDefault {
 pub(super) const FLUX: ByDefault = ByDefault {
     before: &["run"],
     agent: |_| Vec::new(),
-    hosts: None,
+    hosts: Some(("--requires=host:", false)),
     emulated: &[],
     several: false,
     of_library: |_, _| None,
-    one_per_host: |hosts| vec![format!("-N{hosts}")],
+    one_per_host: |_| vec!["--exclusive".to_owned()],
+    // sched-simple of 0.88 fills nodes in order; most sites have Fluxion.
     mapping: |_| "blocked",
     mapping_was_tried: false,
 };
@@ -191,10 +193,13 @@ impl ByDefault {
             true => format!("{}:{}", host.name, host.slots.map_or(share, |slots| slots as usize)),
             false => host.name.clone(),
         };
-        let mut words =
-            vec![option.to_owned(), hosts.iter().map(word).collect::<Vec<_>>().join(",")];
+        let list = hosts.iter().map(word).collect::<Vec<_>>().join(",");
+        let mut words = match option.ends_with(':') {
+            true => vec![format!("{option}{list}")],
+            false => vec![option.to_owned(), list],
+        };
         if !with_slots {
-            // srun takes further hosts of the allocation unless it has their number.
+            // srun and flux take further or fewer hosts of the allocation unless they have their number.
             words.extend(["-N".to_owned(), hosts.len().to_string()]);
         }
         words
@@ -227,7 +232,7 @@ mod tests {
             "mpiexec -launcher ssh -launcher-exec sh -hosts n0:4,n1:3 -n 6 app",
             "mpiexec -launcher ssh -launcher-exec sh -hosts n0:4,n1:3 -n 6 app",
             "srun -w n0,n1 -N 2 --mpi=pmi2 -n 6 app",
-            "flux run -n 6 app",
+            "flux run --requires=host:n0,n1 -N 2 -n 6 app",
             "srun -w n0,n1 -N 2 --mpi=pmi2 -n 6 app",
             "mpirun --mca plm_rsh_agent sh --mca plm_rsh_no_tree_spawn 1 --host n0:4,n1:3 -n 6 app",
         ];
@@ -268,7 +273,10 @@ mod tests {
         };
         assert_eq!(command("openmpi4"), "start --host n0:1,n1:1 -v -n 2 app x");
         assert_eq!(command("mpich"), "start -hosts n0:1,n1:1 -v -n 2 app x");
-        assert_eq!(command("flux"), "start run -N2 -v -n 2 app x");
+        assert_eq!(
+            command("flux"),
+            "start run --requires=host:n0,n1 -N 2 --exclusive -v -n 2 app x"
+        );
         assert_eq!(
             command("slurm"),
             "start -w n0,n1 -N 2 --ntasks-per-node=1 --mpi=none --cpu-bind=none \

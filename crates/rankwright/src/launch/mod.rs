@@ -308,7 +308,7 @@ impl Launcher {
     }
 
     /// Whether a test compares [`default_strategy`](Self::default_strategy) with a real launch;
-    /// otherwise it follows the launcher's manual.
+    /// otherwise it may depend on the site's scheduler.
     #[must_use]
     pub fn default_was_tried(&self) -> bool {
         self.by_default.mapping_was_tried
@@ -321,13 +321,6 @@ impl Launcher {
     /// number of ranks, or the programs take another number of ranks than requested.
     pub fn write_default(&self, request: &DefaultRequest<'_>) -> Result<Launch, LaunchError> {
         self.by_default.write(self.name, request)
-    }
-
-    /// Whether [`write_default`](Self::write_default) can name hosts; otherwise they are those that the
-    /// launcher's own system grants.
-    #[must_use]
-    pub fn default_takes_hosts(&self) -> bool {
-        self.by_default.hosts.is_some()
     }
 
     /// As [`write_default`](Self::write_default), with one process on each of the hosts.

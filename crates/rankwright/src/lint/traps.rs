@@ -154,6 +154,8 @@ traps! {
         "srun refuses n[0-3] in SLURM_HOSTFILE; it reads n0, n0*2 and n0,n1.";
     HOST_BLANK = "blank-in-hostfile", "Slurm 22.05",
         "srun refuses a blank before a host or between hosts in SLURM_HOSTFILE.";
+    HOST_WORD = "word-is-no-host", "Flux 0.88",
+        "Flux takes every word of a host list for a host: comments, n0*2 and Windows line ends end the job.";
     MULTI_PROG = "multi-prog-tasks", "Slurm 22.05",
         "srun refuses a --multi-prog file if a task has no line or two, or if it names tasks that are not started.";
     CPUS_OF_NODE = "more-cpus-than-node", "Slurm",

@@ -10,7 +10,7 @@ use rankwright::placement::JobEntry;
 use crate::host::mpi::installed::Installed;
 use crate::host::mpi::library::{self, Library};
 use crate::host::mpi::{self, Abi, Mpi};
-use crate::host::{child, find_program};
+use crate::host::{batch_job, child, find_program};
 use crate::output::exit_code::NotStarted;
 
 /// A launcher that is installed.
@@ -39,8 +39,9 @@ impl<'a> From<&'a JobEntry> for Profiled<'a> {
 
 /// Finds the launcher `choice` on PATH. Without a choice: the launcher of the MPI that the programs
 /// load, else of the MPI that the job was profiled with, because under the launcher of another MPI
-/// every process would be rank 0 of 1. In a Slurm allocation without such a launcher: `srun`. The
-/// choice `mpich` accepts any version of MPICH.
+/// every process would be rank 0 of 1. In a Slurm allocation without such a launcher: `srun`. In a job of
+/// Flux: `flux`, because MPI launchers do not ask Flux for its hosts. The choice `mpich` accepts any version
+/// of MPICH.
 ///
 /// # Errors
 /// If no launcher is found (the error lists those that were), or the programs are of another MPI.
@@ -52,6 +53,10 @@ pub(crate) fn find(
     let library = line.and_then(|line| library_of(line, ranks));
     if let Some(launcher) = choice.filter(is_of_resource_manager) {
         return of_resource_manager(launcher);
+    }
+    let flux = launch::find("flux").filter(|_| choice.is_none() && batch_job::is_of_flux());
+    if let Some(Ok(launcher)) = flux.map(of_resource_manager) {
+        return Ok(launcher);
     }
     let wanted = Wanted::new(choice, library.as_ref().map(|(_, library)| library), mpi_library);
     let installed = Installed::until(MPI_LAUNCHERS[0], &|mpi| wanted.is_best(mpi));

@@ -7,7 +7,7 @@ use rankwright_shim_format::first_set;
 use super::process::Process;
 
 /// Programs that start ranks and have their variables, but are not ranks.
-const LAUNCHERS: [&str; 12] = [
+const LAUNCHERS: [&str; 13] = [
     "slurmstepd",
     "srun",
     "orted",
@@ -17,10 +17,13 @@ const LAUNCHERS: [&str; 12] = [
     "mpiexec",
     "mpiexec.hydra",
     "hydra_pmi_proxy",
-    "flux-broker",
+    BROKER,
+    "flux-shell",
     "palsd",
     "rankwright",
 ];
+
+const BROKER: &str = "flux-broker";
 
 /// The rank of a process.
 pub(super) fn rank(process: &Process) -> Option<u32> {
@@ -37,6 +40,19 @@ pub(super) fn is_rank(process: &Process) -> bool {
         Some(("SLURM_PROCID", _)) => step(process).is_some(),
         variable => variable.is_some(),
     }
+}
+
+/// Whether a process is a part of a Flux instance. Brokers are ranks themselves, of what starts the instance,
+/// and what they start inherits that. Tasks are started by shells and have a job of their own.
+pub(super) fn serves_instance(process: &Process, others: &BTreeMap<u32, Process>) -> bool {
+    let above = |below: &&Process| others.get(&below.parent);
+    let mut line = std::iter::successors(Some(process), above).take(others.len()).skip(1);
+    let job = process.variable("FLUX_JOB_ID");
+    let is_of_job = |above: &Process| job.is_some() && above.variable("FLUX_JOB_ID") == job;
+    line.any(|above| {
+        let starts_it = above.pid == process.parent || is_of_job(above);
+        starts_it && above.program.starts_with(BROKER)
+    })
 }
 
 /// The number of a step that `srun` started; `None` for the batch shell and the like, which have
@@ -62,6 +78,9 @@ pub(super) fn job(process: &Process, others: &BTreeMap<u32, Process>) -> String 
     for (name, variable) in [("lsf", "LSB_JOBID"), ("pbs", "PBS_JOBID"), ("flux", "FLUX_JOB_ID")] {
         words.extend(process.variable(variable).map(|number| format!("{name} {number}")));
     }
+    // Every `flux run` is a job.
+    let started_by = first_set(|name| process.variable(name));
+    told_apart |= started_by.is_some_and(|(variable, _)| variable == "FLUX_TASK_RANK");
     if !told_apart {
         let openmpi = process.variable("OMPI_MCA_ess_base_jobid");
         let pmix = process.variable("PMIX_NAMESPACE");

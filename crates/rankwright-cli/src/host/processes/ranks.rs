@@ -43,7 +43,10 @@ impl System<'_> {
                 Err(_) => {}
             }
         }
-        let ranks = processes.values().filter(|process| identity::is_rank(process));
+        let is_rank = |process: &&Process| {
+            identity::is_rank(process) && !identity::serves_instance(process, &processes)
+        };
+        let ranks = processes.values().filter(is_rank);
         // Wrappers and their children inherit the rank; the program is the largest of them.
         let mut largest: BTreeMap<(String, u32), &Process> = BTreeMap::new();
         for process in ranks {

@@ -51,6 +51,36 @@ impl Made {
     }
 }
 
+/// Processes of `flux alloc` and of a job in it, as Flux 0.88 has them.
+#[test]
+fn the_processes_of_a_flux_instance_are_no_ranks() {
+    let made = Made::new();
+    let outer = ["FLUX_JOB_ID=ƒ24bwAA3", "FLUX_TASK_RANK=0", "PMI_RANK=0"];
+    made.process((20, 1), ("flux-broker-0", 900), "0-3", &outer);
+    made.process((21, 20), ("sched-simple", 90), "0-3", &outer);
+    made.process((22, 20), ("flux-shell", 9), "0-3", &outer);
+    made.process((23, 20), ("bash", 9), "0-3", &["FLUX_ENCLOSING_ID=ƒ24bwAA3"]);
+    made.process((24, 21), ("python3", 9), "0-3", &outer);
+    // In a container the broker may be the first process.
+    made.process((1, 0), ("flux-broker-1", 900), "0-3", &["PMI_RANK=1"]);
+    made.process((11, 1), ("sched-simple", 900), "0-3", &["PMI_RANK=1"]);
+    let task = |rank| {
+        let rank = format!("FLUX_TASK_RANK={rank}");
+        ["FLUX_JOB_ID=ƒmW7SdM".to_owned(), rank, "FLUX_ENCLOSING_ID=ƒ24bwAA3".to_owned()]
+    };
+    for rank in [0, 1] {
+        let environment = task(rank);
+        let environment: Vec<&str> = environment.iter().map(String::as_str).collect();
+        made.process((30 + rank, 22), ("app", 50), "0", &environment);
+    }
+    let ranks = made.look(|system| system.ranks(None).unwrap().ranks);
+    let seen: Vec<_> = ranks
+        .iter()
+        .map(|running| (running.process.pid, running.rank, running.job.as_str()))
+        .collect();
+    assert_eq!(seen, [(30, Some(0), "flux ƒmW7SdM"), (31, Some(1), "flux ƒmW7SdM")]);
+}
+
 #[test]
 fn ranks_of_all_jobs_are_found_once() {
     let made = Made::new();

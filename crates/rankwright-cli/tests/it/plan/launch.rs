@@ -113,6 +113,32 @@ fn hosts_with_other_lists_have_blocks_or_components_of_their_own() {
     assert_golden!("intelmpi-configfile-with-blanks", launched(&blocks, &native));
 }
 
+/// Flux 0.88 refuses more tasks than cores, unless their number is given per node.
+#[test]
+fn flux_starts_more_ranks_than_cores_by_a_number_per_node() {
+    let of = |places: &[(&str, u32)], library: &str| {
+        let mut threads = placement(4, false, places);
+        threads.nodes.iter_mut().for_each(|node| node.cores = 2);
+        for entry in &mut threads.jobs[0].ranks {
+            entry.cores = vec![CoreId(entry.pus[0].0 % 2)];
+        }
+        threads.jobs[0].mpi_library = library.to_owned();
+        launched(&threads, &["--for", "flux"])
+    };
+    let six = [("n0", 0), ("n1", 1), ("n0", 2), ("n1", 3), ("n0", 1), ("n1", 0)];
+    let text = of(&six, "");
+    assert!(text.contains(" -N 2 --tasks-per-node 3 '--requires=host:n[0-1]' "), "{text}");
+    let text = of(&six[..4], "");
+    assert!(text.contains(" -N 2 -n 4 ") && !text.contains("pmix"), "{text}");
+    assert!(
+        of(&six[..4], "Open MPI v5.0.11").contains("note: Open MPI 5 needs the plugin flux-pmix")
+    );
+    let text = of(&six[..5], "");
+    let told = "flux cannot launch this job: flux run refuses 5 tasks on 4 cores, and a number per node \
+                takes only multiples of 2";
+    assert!(text.contains(told), "{text}");
+}
+
 #[test]
 fn what_cray_mpich_cannot_express_is_refused() {
     let uneven = placement(4, false, &[("n0", 0), ("n1", 1), ("n1", 2)]);

@@ -92,7 +92,7 @@ fn programs(ranks: usize, mpmd: bool) -> ProgramLine {
 }
 
 /// The reasons for which launchers may refuse placements.
-const REASONS: [&str; 6] = [
+const REASONS: [&str; 7] = [
     // Open MPI.
     "has part of a core, a rankfile names whole cores",
     // MPICH before 4.1.
@@ -101,6 +101,7 @@ const REASONS: [&str; 6] = [
     "has one list for all hosts",
     "srun in block order gives hosts as many tasks as each other",
     "a task learns its rank only inside MPI",
+    "flux run refuses",
     // numactl.
     "here numactl binds",
 ];
@@ -125,7 +126,7 @@ fn check(
                     let may = match error {
                         LaunchError::NotNative { .. } => binding == Binding::Native,
                         LaunchError::Impossible { .. } => {
-                            ["craympich", "numactl"].contains(&launcher.name)
+                            ["craympich", "flux", "numactl"].contains(&launcher.name)
                         }
                         LaunchError::RankCount(_) => false,
                     };

@@ -228,7 +228,10 @@ fn default(facts: &Facts) -> Option<Weakness> {
     (!facts.launcher.default_was_tried()).then(|| {
         Weakness::new(
             "default-assumed",
-            format!("the default of {} is taken from its manual", facts.launcher.name),
+            format!(
+                "the default of {} may be another under the site's scheduler",
+                facts.launcher.name
+            ),
             MEASURE,
         )
     })

@@ -59,19 +59,18 @@ pub(super) struct Job {
     /// The number of tasks that the user requested, if known.
     pub(super) tasks: Option<usize>,
     pub(super) is_flux: bool,
+    /// Whether `run --profile` can ask which nodes the job has.
+    pub(super) knows_nodes: bool,
 }
 
 impl Job {
-    /// Whether `run --profile` can ask which nodes the job has.
-    pub(super) fn grants_known_nodes(&self) -> bool {
-        !self.is_flux
-    }
-
     fn around() -> Option<Self> {
         let title = batch_job::title_here()?;
         let tasks = std::env::var("SLURM_NTASKS").ok().and_then(|text| text.parse().ok());
-        let is_flux = batch_job::system().is_none();
-        Some(Self { title, tasks: tasks.filter(|_| !is_flux), is_flux })
+        let is_flux = batch_job::is_of_flux();
+        // Only Flux has to be asked.
+        let knows_nodes = !is_flux || batch_job::hosts_around().is_ok_and(|hosts| hosts.is_some());
+        Some(Self { title, tasks: tasks.filter(|_| !is_flux), is_flux, knows_nodes })
     }
 }
 

@@ -11,7 +11,7 @@ use rankwright::units::counted;
 use crate::host::mpi::Family;
 use crate::output;
 use crate::planning::plan::larger_cluster;
-use here::{Here, Job};
+use here::Here;
 
 /// The number of ranks of the line of the example.
 const EXAMPLE_RANKS: usize = 4;
@@ -94,8 +94,7 @@ fn known_steps(here: &Here) -> (&'static str, Vec<String>) {
     }
     if let Some(profile) = &here.profile {
         let profile = quote(profile);
-        // The nodes that Flux granted are not known to `run --profile`.
-        if here.job.as_ref().is_some_and(Job::grants_known_nodes) {
+        if here.job.as_ref().is_some_and(|job| job.knows_nodes) {
             let on = if here.cluster_has_job { on(here) } else { String::new() };
             return (
                 "Next: place the program on the nodes of this job, and start it:",
@@ -157,7 +156,7 @@ fn commands_of_placement(here: &Here, placement: &str) -> Vec<String> {
 fn discover(here: &Here) -> Vec<String> {
     let known = here.cluster.is_some() || here.site_has_cluster;
     let all =
-        if here.job.as_ref().is_some_and(Job::grants_known_nodes) { " --all-nodes" } else { "" };
+        if here.job.as_ref().is_some_and(|job| job.knows_nodes) { " --all-nodes" } else { "" };
     let command = || format!("rankwright cluster discover{all} -o cluster.toml");
     (!known).then(command).into_iter().collect()
 }
@@ -194,6 +193,7 @@ fn launch_line(here: &Here) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use super::here::Job;
     use super::*;
 
     fn here() -> Here {
@@ -223,8 +223,13 @@ mod tests {
             commands(&profile),
             ["rankwright place 'it'\\''s.rwp' -- ./app", "rankwright run placement.json -- ./app"]
         );
-        let job = Job { title: "job 7 of Slurm".to_owned(), tasks: Some(96), is_flux: false };
-        let inside = Here { job: Some(job.clone()), profile: name("a.rwp"), ..here() };
+        let slurm = Job {
+            title: "job 7 of Slurm".to_owned(),
+            tasks: Some(96),
+            is_flux: false,
+            knows_nodes: true,
+        };
+        let inside = Here { job: Some(slurm.clone()), profile: name("a.rwp"), ..here() };
         assert_eq!(commands(&inside)[1], "rankwright run --profile a.rwp -- ./app");
         let on_its_nodes =
             Here { cluster: name("c.toml"), cluster_has_job: true, ..inside.clone() };
@@ -260,9 +265,11 @@ mod tests {
             ]
         );
         assert!(commands(&here())[0].starts_with("rankwright place pattern:"));
-        let flux = Job { is_flux: true, tasks: None, ..job };
+        let flux = Job { is_flux: true, tasks: None, knows_nodes: false, ..slurm };
         let flux = Here { job: Some(flux), launcher: name("flux"), ..here() };
         assert!(commands(&flux)[0].ends_with("flux run -n 4 ./app"));
+        // Of a job whose nodes are not known, this one is described.
+        assert_eq!(commands(&flux)[1], "rankwright cluster discover -o cluster.toml");
     }
 
     #[test]

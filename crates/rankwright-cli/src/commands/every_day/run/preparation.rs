@@ -7,7 +7,7 @@ use rankwright::launch::{DefaultRequest, Launch, ProgramLine, Task};
 
 use super::arguments::Run;
 use super::fitting;
-use crate::host::batch_job::BatchJob;
+use crate::host::batch_job::{self, BatchJob};
 use crate::host::mpi::launcher::{self, MpiLauncher, Profiled, library_name};
 use crate::launching::prepared::{Prepared, StartedBy};
 use crate::options::inputs;
@@ -82,6 +82,10 @@ impl Run {
         line: &ProgramLine,
         DefaultHosts { hosts, emulated }: &DefaultHosts,
     ) -> anyhow::Result<Launch> {
+        let hosts = match hosts.is_empty() {
+            true => &batch_job::hosts_to_tell(launcher),
+            false => hosts,
+        };
         Ok(launcher.write_default(&DefaultRequest {
             program: &program.display().to_string(),
             agent: self.options.target.agent.as_deref(),

@@ -8,12 +8,12 @@ use anyhow::Context;
 use rankwright::cluster::read::hostfile::Host;
 use rankwright::cluster::{Cluster, hostlist};
 use rankwright::ids::NodeId;
-use rankwright::launch::{DefaultRequest, ProgramLine};
+use rankwright::launch::{DefaultRequest, Launcher, ProgramLine};
 use rankwright_shim_format::same_host;
 
 use super::Calibrate;
 use super::switches::across;
-use crate::host::batch_job::BatchJob;
+use crate::host::batch_job::{self, BatchJob};
 use crate::host::mpi::built::{Part, Target, abi_on_path};
 use crate::host::mpi::launcher::{self, MpiLauncher, Profiled};
 use crate::host::mpi::{Abi, Mpi};
@@ -87,7 +87,7 @@ impl Calibrate {
         let family = Mpi::ask(program.clone()).ok().map(|mpi| Abi::of_family(mpi.family));
         let mut words = vec![text(&self.probe(family, program, verbosity)?)?];
         words.extend(self.probe_options(cluster));
-        let (hosts, ranks) = hosts(cluster)?;
+        let (hosts, ranks) = hosts(cluster, launcher)?;
         let launch = launcher.write_default(&DefaultRequest {
             program: &program.display().to_string(),
             agent: self.agent.as_deref(),
@@ -146,13 +146,14 @@ impl Calibrate {
 
 /// The hosts of the launch with their ranks, and the number of all ranks; no hosts where the batch system
 /// grants them, or where this host is the only one.
-fn hosts(cluster: &Cluster) -> anyhow::Result<(Vec<Host>, usize)> {
+fn hosts(cluster: &Cluster, launcher: &Launcher) -> anyhow::Result<(Vec<Host>, usize)> {
     let ranks_on = |node: NodeId| {
         let cores = cluster.machine(node).cores.len();
         if cluster.emulated { cores.min(MOST_EMULATED) } else { cores }
     };
     if let Some(batch) = BatchJob::around()? {
-        return Ok((Vec::new(), granted_ranks(&batch, cluster, &ranks_on)?));
+        let ranks = granted_ranks(&batch, cluster, &ranks_on)?;
+        return Ok((batch_job::hosts_to_tell(launcher), ranks));
     }
     let nodes: Vec<NodeId> = cluster.node_ids().collect();
     let ranks = nodes.iter().map(|node| ranks_on(*node)).sum();

@@ -1,5 +1,5 @@
-//! `rankwright run` in jobs of LSF and PBS, with variables and files of the shapes that are documented;
-//! `slurm/` has a real Slurm.
+//! `rankwright run` in jobs of LSF and PBS, with variables and files of the shapes that are documented, and
+//! in jobs of Flux, with what Flux 0.88 printed; `slurm/` has a real Slurm.
 
 use crate::every_day::run::site::{LAUNCHER, PLACED, Site};
 
@@ -81,4 +81,90 @@ fn a_job_of_pbs_is_placed_for_its_hosts() {
         all += &dry_run_in(&site, what, &[("PBS_JOBID", "88.head"), ("PBS_NODEFILE", file)]);
     }
     insta::assert_snapshot!(all);
+}
+
+/// Stands for Flux: `FLUX_R` is the resource set of the job around, `FLUX_LEVEL` that of the instance.
+const FLUX: &str = r#"#!/bin/sh
+case "$*" in
+  --version) echo 'commands:    		0.88.0'; echo 'libflux-core:		0.88.0' ;;
+  "--parent job info f24bwAA3 R" | "job info f8R7ndyR R") echo "$FLUX_R" ;;
+  "getattr instance-level") echo "$FLUX_LEVEL" ;;
+  run*) echo "started: $*" ;;
+  *) exit 1 ;;
+esac
+"#;
+
+/// A resource set for these cores of two nodes, as Flux 0.88 printed it.
+fn resource_set(children: &str) -> String {
+    format!(
+        r#"{{"version": 1, "execution": {{"R_lite": [{{"rank": "0-1", "children": {{{children}}}}}], "starttime": 1795722720.9015334, "expiration": 0.0, "nslots": 4, "nodelist": ["n[0-1]"]}}}}"#
+    )
+}
+
+#[test]
+fn a_job_of_flux_is_placed_for_its_hosts_and_cores() {
+    let site = Site::new();
+    site.program("flux", FLUX);
+    let (whole, half) = (resource_set(r#""core": "0-3""#), resource_set(r#""core": "2-3""#));
+    let alloc = ("FLUX_ENCLOSING_ID", "f24bwAA3");
+    let mut all = String::new();
+    for (what, job, set, level) in [
+        ("flux alloc", alloc, &whole, "1"),
+        ("a task of flux run", ("FLUX_JOB_ID", "f8R7ndyR"), &whole, "0"),
+        ("half of each node", alloc, &half, "1"),
+        ("half of each node, in an instance inside of another", alloc, &half, "2"),
+        ("flux does not answer", ("FLUX_ENCLOSING_ID", "fX"), &whole, "1"),
+    ] {
+        all += &dry_run_in(&site, what, &[job, ("FLUX_R", set), ("FLUX_LEVEL", level)]);
+    }
+    insta::assert_snapshot!(all);
+    let arguments = ["cluster", "import", "flux:", "--on", "cluster.toml"];
+    let import = |job: (&str, &str)| {
+        let mut command = site.outside(&arguments);
+        command.envs([job, ("FLUX_R", &half), ("FLUX_LEVEL", "1")]);
+        site.output(command, &arguments).1
+    };
+    let text = import(alloc);
+    assert!(text.contains("names = \"n[0-1]\"") && text.contains("job-f24bwAA3"), "{text}");
+    let text = import(("FLUX_ENCLOSING_ID", "fX"));
+    let told =
+        "flux: found `flux --parent job info fX R`: it failed (exit status: 1), expected a job of";
+    assert!(text.contains(told), "{text}");
+    let text = import(("HOME", "/"));
+    assert!(text.contains("found no FLUX_JOB_ID or FLUX_ENCLOSING_ID in the env"), "{text}");
+}
+
+/// Of the four GPUs of a node Flux grants two, and MPI launchers are told the hosts.
+#[test]
+fn the_gpus_of_a_job_of_flux_are_known() {
+    let site = Site::new();
+    site.program("flux", FLUX);
+    let gpus = [("0", "81"), ("0", "41"), ("1", "c1"), ("1", "a1")]
+        .map(|(numa, bus)| {
+            format!("{{ name = \"g{bus}\", pci = \"{bus}:00.0\", near = \"numa:{numa}\" }}, ")
+        })
+        .concat();
+    let gpus = format!(
+        "[[node]]\nnames = \"n[0-1]\"\ntopology = \"pack:2 numa:1 core:4 pu:1\"\ngpu = [{gpus}]\n"
+    );
+    site.file("gpus.toml", &gpus);
+    let set = resource_set(r#""core": "0-7", "gpu": "1,3""#);
+    let run = |arguments: &[&str]| {
+        let placed = ["run", "--dry-run", "--profile", "app.rwp", "--on", "gpus.toml"];
+        let arguments = [&placed[..], arguments, &["--", "./app"]].concat();
+        let mut command = site.outside(&arguments);
+        let job = [("FLUX_ENCLOSING_ID", "f24bwAA3"), ("FLUX_LEVEL", "1"), ("FLUX_R", &set)];
+        command.envs(job);
+        site.output(command, &arguments).1
+    };
+    // Flux numbers them in the order of the bus: 41, 81, a1, c1.
+    let text = run(&[]);
+    assert!(text.contains("ranks are ordered by GPU"), "{text}");
+    let text = run(&["--gpus", "one-per-rank"]);
+    let own = |bus: &str| text.contains(&format!("g{bus}@"));
+    assert!(own("81") && own("c1") && !own("41") && !own("a1"), "{text}");
+    let text = run(&["--strategy", "none"]);
+    assert!(text.contains("flux run -n 8 ./app"), "{text}");
+    let text = run(&["--strategy", "none", "--for", "mpich"]);
+    assert!(text.contains("-hosts n0:8,n1:8 -n 8 ./app"), "{text}");
 }

@@ -60,7 +60,7 @@ fn outside_of_a_job_the_default_runs_on_the_hosts_of_the_placement() {
     site.placement(&placement(1, false, &[(&on_this_host(), 0)]));
     let (ok, started, text) = default(None, &[&["placement.json"], &compare[..]].concat());
     assert!(ok && started == "started: -n 1 ./app", "{text}");
-    // Two placements on other hosts, and a launcher that cannot be told hosts.
+    // Two placements on other hosts.
     site.placement(&placement(4, false, &[("n0", 0), ("n1", 0)]));
     let other = placement(4, false, &[("n0", 0), ("n2", 0)]);
     site.file("other.json", &other.to_json());
@@ -69,11 +69,6 @@ fn outside_of_a_job_the_default_runs_on_the_hosts_of_the_placement() {
     assert!(!ok && !text.contains("started:"), "{text}");
     let told = "placement.json runs on n[0-1], other.json on n[0,2]: outside of a job";
     assert!(text.contains(told), "{text}");
-    site.program("flux", "#!/bin/sh\necho flux 0.50\n");
-    let flux = ["placement.json", "--for", "flux", "--compare", "default,placement"];
-    let (ok, _, text) = default(None, &flux);
-    let told = "flux selects the hosts itself: its default may run on other hosts than n[0-1]";
-    assert!(!ok && text.contains(told), "{text}");
 }
 
 #[test]

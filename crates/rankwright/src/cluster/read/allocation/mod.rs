@@ -1,5 +1,6 @@
 //! The allocation of a batch job: its hosts and CPUs, and the cluster of them.
 
+mod flux;
 mod lsf;
 mod slurm;
 
@@ -10,6 +11,7 @@ use super::hostfile::{self, Host, HostsError};
 use crate::cluster::{Cluster, NodeGroup};
 use crate::ids::PuSet;
 
+pub use flux::flux;
 pub use lsf::{LsfAffinity, lsf, lsf_affinity};
 pub use slurm::{pus_of_slurm, slurm, slurm_cpu_ids, slurm_gpu_ids, slurm_tasks};
 
@@ -37,6 +39,8 @@ pub enum Which {
     /// Slurm's own numbers (`CPU_IDs`), ascending. Slurm numbers CPUs in the order of packages,
     /// cores and threads, which is L#, whatever P# the kernel gives them.
     Slurm(Vec<u32>),
+    /// Whole cores, L#, ascending: what Flux grants.
+    Cores(Vec<u32>),
 }
 
 /// What a batch system calls a CPU.
@@ -158,6 +162,10 @@ fn granted_part(group: &NodeGroup, granted: &Granted, cpu: Cpu) -> Result<NodeGr
         Which::Unknown => return Ok(first_cpus(group, granted.cpus, cpu)),
         Which::Pus(pus) => pus.clone(),
         Which::Slurm(ids) => pus_of_slurm(machine, ids, cpu).ok_or_else(|| no_such(has))?,
+        Which::Cores(ids) => {
+            let pus = pus_of_slurm(machine, ids, Cpu::Core);
+            pus.ok_or_else(|| no_such(machine.cores.len()))?
+        }
     };
     let existing = machine.pus.iter().filter(|pu| pus.as_slice().contains(&pu.id)).count();
     if existing < pus.len() {

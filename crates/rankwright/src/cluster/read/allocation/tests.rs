@@ -187,3 +187,62 @@ fn slurm_tells_which_gpus_are_granted() {
     assert_eq!((of("n2"), of("n3"), of("n4")), (Some(vec![2, 5]), Some(vec![]), None));
     assert_eq!(of("n5"), Some(vec![1]));
 }
+
+#[test]
+fn a_resource_set_of_flux_tells_cores_and_gpus() {
+    // From `flux --parent job info ID R` of Flux 0.88, of a job that has a part of its nodes.
+    let text = r#"{"version": 1, "execution": {"R_lite": [{"rank": "0-1", "children": {"core": "2-3", "gpu": "2-3"}}], "starttime": 1795722720.9015334, "expiration": 0.0, "nslots": 4, "nodelist": ["n[0-1]"]}}"#;
+    let granted = |host: &str, cores: &[u32], gpus: Option<&[u32]>| Granted {
+        host: host.to_owned(),
+        cpus: u32::try_from(cores.len()).unwrap(),
+        which: Which::Cores(cores.to_vec()),
+        gpus: gpus.map(<[u32]>::to_vec),
+    };
+    let both = ["n0", "n1"].map(|host| granted(host, &[2, 3], Some(&[2, 3])));
+    assert_eq!(flux(text, "R").unwrap(), both);
+    let of = |parts: &str, nodes: &str| {
+        flux(
+            &format!(r#"{{"version":1,"execution":{{"R_lite":[{parts}],"nodelist":[{nodes}]}}}}"#),
+            "R",
+        )
+    };
+    // Hosts are in the order of the ranks, whatever the order of the parts. Where some node has GPUs, the
+    // others have none.
+    let parts = r#"{"rank":"3","children":{"core":"0"}},{"rank":"0,2","children":{"core":"0-1","gpu":"1"}}"#;
+    let expected = [("a", 2, Some(&[1][..])), ("b", 2, Some(&[1])), ("c", 1, Some(&[]))];
+    let expected = expected.map(|(host, cores, gpus)| granted(host, &[0, 1][..cores], gpus));
+    assert_eq!(of(parts, r#""a","b","c""#).unwrap(), expected);
+    let plain = r#"{"rank":"0-1","children":{"core":"0"}}"#;
+    // Several brokers on a host, as in tests.
+    assert_eq!(of(plain, r#""n0","n0""#).unwrap(), [granted("n0", &[0], None)]);
+    for (parts, nodes, found) in [
+        (plain, r#""n0""#, "1 host names for 2 ranks"),
+        (plain, "", "an empty name"),
+        (plain, r#""n[0""#, "without a closing bracket"),
+        (r#"{"rank":"x","children":{"core":"0"}}"#, r#""n0""#, "`x`"),
+        (r#"{"rank":"0","children":{"core":""}}"#, r#""n0""#, "no core of n0"),
+        (r#"{"rank":"0","children":{}}"#, r#""n0""#, "missing field `core`"),
+        (
+            r#"{"rank":"0-60000","children":{"core":"0-60000"}}"#,
+            r#""n0""#,
+            "more than 100000 nodes",
+        ),
+    ] {
+        let error = of(parts, nodes).unwrap_err().to_string();
+        assert!(error.contains(found), "{found}: {error}");
+    }
+    for text in ["", "[]", r#"{"version":2,"execution":{"R_lite":[]}}"#] {
+        assert!(flux(text, "R").is_err(), "{text}");
+    }
+    // The cores are L#.
+    let mut machine = synthetic::parse("core:2 pu:2").unwrap();
+    for (at, id) in [0, 2, 1, 3].map(crate::ids::PuId).into_iter().enumerate() {
+        machine.pus[at].id = id;
+        machine.cores[at / 2].pus[at % 2] = id;
+    }
+    let group = NodeGroup::all_free(machine);
+    let like = ClusterDescription::uniform("c", vec!["n0".to_owned()], group).build().unwrap();
+    let free = |core: u32| cluster(&like, &[granted("n0", &[core], None)], Cpu::Thread);
+    assert_eq!(free(1).unwrap().cluster.groups[0].free, [false, false, true, true]);
+    assert!(matches!(free(2), Err(Misfit::NoSuchCpu { has: 2, .. })));
+}

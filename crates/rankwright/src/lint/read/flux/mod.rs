@@ -1,13 +1,14 @@
 //! Flux: `--taskmap=hostfile:FILE` with a host per rank, a task map, or a script with `flux run`;
-//! `-o cpu-affinity=map:0;1` by local rank. Follows the documentation; not tested with Flux.
+//! `-o cpu-affinity=map:0;1` by local rank.
 
+mod affinity;
 pub(in crate::lint) mod script;
 pub(in crate::lint) mod taskmap;
 
-use super::cpu_bind::CpuBind;
-use super::{cpu_bind, slurm};
+use affinity::Affinity;
+
+use super::slurm;
 use crate::files::InputError;
-use crate::ids::PuSet;
 use crate::lint::{Reading, Source, traps};
 use crate::units::counted;
 
@@ -21,6 +22,7 @@ pub(in crate::lint) fn read(source: &Source<'_>) -> Result<Reading, InputError> 
     }
     let mut reading = Reading::default();
     let listed = slurm::host_per_rank(source)?;
+    refuse_words(source, &mut reading);
     let ranks = source.arguments.ranks().unwrap_or(listed.len()).min(crate::lint::MOST_RANKS);
     if ranks > listed.len() {
         let text = format!(
@@ -30,8 +32,21 @@ pub(in crate::lint) fn read(source: &Source<'_>) -> Result<Reading, InputError> 
         reading.warn(&traps::WRAPS, None, text);
     }
     let hosts: Vec<(String, usize)> = listed.into_iter().cycle().take(ranks).collect();
-    slurm::place(&hosts, &bind(source)?, &mut reading);
+    Affinity::of(source)?.place(&hosts, source, &mut reading);
     Ok(reading)
+}
+
+/// Flux separates hosts by commas and blanks and knows nothing else.
+fn refuse_words(source: &Source<'_>, reading: &mut Reading) {
+    for (line, text) in (1..).zip(source.text.split('\n')) {
+        let what = match text {
+            _ if text.contains('#') => "a comment",
+            _ if text.contains('*') => "a number of ranks behind `*`",
+            _ if text.ends_with('\r') => "a carriage return, as on Windows",
+            _ => continue,
+        };
+        reading.refuse(&traps::HOST_WORD, line, format!("the line has {what}"));
+    }
 }
 
 /// Reads a task map, for the first nodes of the cluster.
@@ -52,32 +67,6 @@ fn by_taskmap(source: &Source<'_>) -> Result<Reading, InputError> {
     reading
         .notes
         .push("the nodes of the job are taken to be the first ones of the cluster".to_owned());
-    slurm::place(&hosts?, &bind(source)?, &mut reading);
+    Affinity::of(source)?.place(&hosts?, source, &mut reading);
     Ok(reading)
-}
-
-fn bind(source: &Source<'_>) -> Result<CpuBind, InputError> {
-    let affinity = source.arguments.words().filter_map(|word| {
-        let (_, value) = word.split_once("cpu-affinity=")?;
-        Some(value)
-    });
-    let Some(affinity) = affinity.last() else { return Ok(CpuBind::Own) };
-    let Some(list) = affinity.strip_prefix("map:") else {
-        return Ok(if affinity == "off" { CpuBind::None } else { CpuBind::Own });
-    };
-    let wrong = |entry: &str| {
-        source.wrong_argument(
-            entry,
-            "-o cpu-affinity=map: with lists of PUs (0-1;2,3) or masks (0x3;0xc)",
-        )
-    };
-    let set = |entry: &str| {
-        let pus = match entry.starts_with("0x") {
-            true => cpu_bind::mask(entry),
-            false => entry.parse::<PuSet>().ok().filter(|pus| !pus.is_empty()),
-        };
-        pus.ok_or_else(|| wrong(entry))
-    };
-    let sets: Result<Vec<PuSet>, InputError> = list.split(';').map(set).collect();
-    Ok(CpuBind::List(sets?))
 }

@@ -1,8 +1,9 @@
-//! Scripts for Flux: the options of `#flux:` lines and of the first `flux run`. Follows the
-//! documentation; not tested with Flux.
+//! Scripts for Flux: the options of the first `flux run`. Lines `#flux:` are options of `flux batch`: they
+//! say which nodes the script has, and `flux run` takes none of them.
 
 use std::path::Path;
 
+use super::affinity::Affinity;
 use super::taskmap;
 use crate::files::{InputError, read_text};
 use crate::launch::launchers::craympich::block_counts;
@@ -16,7 +17,7 @@ use crate::units::counted;
 const EXPECTED: &str = "a line like `flux run -N 2 -n 8 ./a`";
 
 /// Options of `flux run` with a value.
-const WITH_VALUE: [&str; 30] = [
+const WITH_VALUE: [&str; 40] = [
     "-n",
     "--ntasks",
     "-N",
@@ -47,6 +48,16 @@ const WITH_VALUE: [&str; 30] = [
     "--cwd",
     "--requires",
     "--taskmap",
+    "--add-file",
+    "--begin-time",
+    "--cores",
+    "--dependency",
+    "--env-remove",
+    "--flags",
+    "--gpus-per-node",
+    "--signal",
+    "--urgency",
+    "--wait-event",
 ];
 
 /// Whether the text is such a script.
@@ -54,9 +65,13 @@ pub(in crate::lint) fn is_one(text: &str) -> bool {
     text.starts_with("#!") && text.lines().any(|line| directive(line).is_some() || starts(line))
 }
 
-/// The options of a line `#flux: ..`.
+/// The options of a line `#flux: ..`, whatever marks it as a comment.
 fn directive(line: &str) -> Option<&str> {
-    line.strip_prefix('#')?.trim_start().strip_prefix("flux:")
+    let text = line.trim_start_matches(|letter: char| !letter.is_alphanumeric() && letter != '_');
+    if text.len() == line.len() {
+        return None;
+    }
+    text.strip_prefix("flux:").or_else(|| text.strip_prefix("FLUX:"))
 }
 
 fn starts(line: &str) -> bool {
@@ -67,14 +82,8 @@ fn starts(line: &str) -> bool {
 
 /// Reads as flux does.
 pub(in crate::lint) fn read(source: &Source<'_>) -> Result<Reading, InputError> {
-    let mut words = Vec::new();
-    for (line, text) in (1..).zip(source.text.lines()) {
-        let Some(options) = directive(text) else { continue };
-        let options =
-            split(options).map_err(|open| source.wrong(Some(line), &open.to_string(), EXPECTED))?;
-        words.extend(options);
-    }
-    words.extend(source.arguments.words().map(str::to_owned));
+    let granted = granted_nodes(source)?;
+    let mut words: Vec<String> = source.arguments.words().map(str::to_owned).collect();
     let commands = lexer::commands(source.text).map_err(|(line, found)| {
         source.wrong(Some(line), &found, "a script that a shell can read")
     })?;
@@ -93,25 +102,52 @@ pub(in crate::lint) fn read(source: &Source<'_>) -> Result<Reading, InputError> 
         let error = source.wrong(Some(launch.line), &found, "options of the launch");
         return Err(error.with_advice("write its value"));
     }
-    words.extend_from_slice(&of_run[..program]);
+    words.extend(of_run[..program].iter().flat_map(|word| apart(word)));
     let part = Source { arguments: Arguments::new(&words), ..*source };
-    let run = Run { source: &part, line: launch.line };
+    let run = Run { source: &part, line: launch.line, granted };
     let mut reading = Reading::default();
     let order = run.order(&mut reading)?;
     let hosts = run.hosts(&order)?;
     reading
         .notes
         .push("the nodes of the job are taken to be the first ones of the cluster".to_owned());
-    let bind = super::bind(&part)?;
+    let affinity = Affinity::of(&part)?;
     let hosts: Vec<(String, usize)> =
         order.into_iter().map(|node| (hosts[node].clone(), launch.line)).collect();
-    slurm::place(&hosts, &bind, &mut reading);
+    affinity.place(&hosts, &part, &mut reading);
     if let Some(Place::Pus(pus)) = wrapper::place(&of_run[program..]) {
         for rank in &mut reading.ranks {
             (rank.cores, rank.pus, rank.bound) = (None, Some(pus.clone()), true);
         }
     }
     Ok(reading)
+}
+
+/// The number of nodes that `#flux:` lines ask for.
+fn granted_nodes(source: &Source<'_>) -> Result<Option<usize>, InputError> {
+    let mut words = Vec::new();
+    let mut last = 0;
+    for (line, text) in (1..).zip(source.text.lines()) {
+        let Some(options) = directive(text) else { continue };
+        let options =
+            split(options).map_err(|open| source.wrong(Some(line), &open.to_string(), EXPECTED))?;
+        words.extend(options.into_iter().take_while(|word| !word.starts_with('#')));
+        last = line;
+    }
+    let part = Source { arguments: Arguments::new(&words), ..*source };
+    Run { source: &part, line: last, granted: None }.number("-N", "--nodes")
+}
+
+/// `-xN4` as `-x` and `-N4`: options without a value may stand before another in one word.
+fn apart(word: &str) -> Vec<String> {
+    let letters = word.strip_prefix('-').filter(|rest| !rest.starts_with('-')).unwrap_or_default();
+    let value = letters.trim_start_matches(['x', 'u', 'l', 'v', 'h']);
+    let flags = letters[..letters.len() - value.len()].chars().map(|flag| format!("-{flag}"));
+    match value {
+        "" if !letters.is_empty() => flags.collect(),
+        "" => vec![word.to_owned()],
+        value => flags.chain([format!("-{value}")]).collect(),
+    }
 }
 
 /// The position of the program behind the options.
@@ -127,6 +163,8 @@ fn program(words: &[String]) -> usize {
 struct Run<'a> {
     source: &'a Source<'a>,
     line: usize,
+    /// The number of nodes of the script, if it tells.
+    granted: Option<usize>,
 }
 
 impl Run<'_> {
@@ -147,7 +185,7 @@ impl Run<'_> {
 
     /// The node of every task.
     fn order(&self, reading: &mut Reading) -> Result<Vec<usize>, InputError> {
-        let nodes = self.number("-N", "--nodes")?;
+        let nodes = self.number("-N", "--nodes")?.or(self.granted.filter(|nodes| *nodes == 1));
         let each = self.number("", "--tasks-per-node")?;
         let tasks = self.number("-n", "--ntasks")?;
         let Some(nodes) = nodes else {
@@ -155,6 +193,10 @@ impl Run<'_> {
             let found = "flux run without -N, whose nodes depend on what is free";
             return Err(self.wrong(found, "the number of nodes").with_advice(advice));
         };
+        if let Some(granted) = self.granted.filter(|granted| *granted < nodes) {
+            let found = format!("{}, but the script has {granted}", counted(nodes, "node"));
+            return Err(self.wrong(&found, "no more nodes than `#flux:` asks for"));
+        }
         let tasks = tasks.or(each.map(|each| each.saturating_mul(nodes))).unwrap_or(nodes);
         if tasks > MOST_RANKS || tasks < nodes {
             let found = format!("{} on {}", counted(tasks, "task"), counted(nodes, "node"));
@@ -178,6 +220,13 @@ impl Run<'_> {
                 let expected = "cyclic, or cyclic:STRIDE";
                 let stride = stride
                     .ok_or_else(|| self.wrong(&format!("taskmap=cyclic:{value}"), expected))?;
+                if let Some(fewest) = counts.iter().min().filter(|fewest| **fewest < stride) {
+                    let found =
+                        format!("cyclic:{stride} with {} on a node", counted(*fewest, "task"));
+                    return Err(
+                        self.wrong(&found, "a stride that every node has tasks for, as Flux 0.88")
+                    );
+                }
                 Ok(cyclic(counts, stride))
             }
             "manual" => {
@@ -208,7 +257,9 @@ impl Run<'_> {
             .map_err(|error| error.with_advice("copy it beside the script"))?;
         let file = path.display().to_string();
         reading.notes.push(format!("read: {file}, the hosts of the tasks"));
-        let listed = slurm::host_per_rank(&Source { text: &text, file: &file, ..*self.source })?;
+        let list = Source { text: &text, file: &file, ..*self.source };
+        let listed = slurm::host_per_rank(&list)?;
+        super::refuse_words(&list, reading);
         let Some(cluster) = self.source.machines.cluster() else {
             return Err(self.wrong("taskmap=hostfile: without the hosts", "the cluster with --on"));
         };
@@ -263,7 +314,8 @@ mod tests {
     fn the_tasks_of_flux_run_are_placed() {
         for (script, expected) in [
             ("#flux: -N 2\nflux run -N2 -n3 ./a -n 9\n", "0 0 1"),
-            ("#flux: -N2 --ntasks=4\nflux run -o cpu-affinity=off ./a\n", "0 0 1 1"),
+            ("# flux: -N1 -n4 # a node\nflux run -n3 -o cpu-affinity=off ./a\n", "0 0 0"),
+            ("#FLUX: -N1\nflux run ./a\n", "0"),
             ("flux run -N2 --tasks-per-node=2 --taskmap=cyclic ./a\n", "0 1 0 1"),
             ("flux run -N 2 -n 4 -o taskmap=cyclic:2 ./a\n", "0 0 1 1"),
             ("flux run -N2 -n4 --taskmap='manual:[[1,1,2],[0,1,2]]' ./a\n", "1 1 0 0"),
@@ -275,16 +327,39 @@ mod tests {
         }
     }
 
+    /// The task maps that `flux job taskmap` of Flux 0.88 printed for these jobs on nodes with 8 cores.
+    #[test]
+    fn tasks_are_where_flux_had_them() {
+        for (options, map) in [
+            ("-N2 -n3", "[[0,1,2,1],[1,1,1,1]]"),
+            ("-N3 -n4", "[[0,1,2,1],[1,2,1,1]]"),
+            ("-N4 -n7", "[[0,3,2,1],[3,1,1,1]]"),
+            ("-xN4 -n7", "[[0,3,2,1],[3,1,1,1]]"),
+            ("-N2 -n4 --taskmap=cyclic", "[[0,2,1,2]]"),
+            ("-N3 -n8 --taskmap=cyclic:2", "[[0,3,2,1],[0,2,1,1]]"),
+            ("-N2 --tasks-per-node=3 --taskmap=cyclic", "[[0,2,1,3]]"),
+            ("-N3 -n6 --taskmap='manual:1-2;0,3;4-5'", "[[1,1,1,1],[0,1,2,1],[1,1,1,1],[2,1,2,1]]"),
+        ] {
+            let nodes = super::taskmap::nodes_of_tasks(map).unwrap();
+            let expected: Vec<String> = nodes.iter().map(|node| format!("node{node}")).collect();
+            let read = hosts(&format!("#!/bin/bash\nflux run {options} ./a\n"));
+            assert_eq!(read, Ok(expected), "{options}");
+        }
+    }
+
     #[test]
     fn what_is_not_known_is_an_error_with_its_line() {
         for (script, found) in [
             ("flux run -n4 ./a\n", "job.sh:2: found flux run without -N"),
+            ("#flux: -N2 -n4\nflux run -n4 ./a\n", "job.sh:3: found flux run without -N"),
+            ("#flux: -N2\nflux run -N4 ./a\n", "job.sh:3: found 4 nodes, but the script has 2"),
             ("flux run -N $NODES ./a\n", "`$NODES`, which only a shell can know"),
             (
                 "flux run -N2 -n4 --taskmap='manual:[[0,2,1]]' ./a\n",
                 "found taskmap=manual:[[0,2,1]]",
             ),
             ("flux run -N2 -n4 --taskmap=dragon ./a\n", "found taskmap=dragon"),
+            ("flux run -N2 -n4 --taskmap=cyclic:3 ./a\n", "found cyclic:3 with 2 tasks on a node"),
             ("flux run -N2 -n1 ./a\n", "1 task on 2 nodes"),
         ] {
             let error = hosts(&format!("#!/bin/bash\n{script}")).unwrap_err();

@@ -10,7 +10,6 @@ use rankwright_shim_format::same_host;
 use super::super::arguments::Run;
 use super::super::preparation::DefaultHosts;
 use crate::host::batch_job::BatchJob;
-use crate::host::mpi::launcher::MpiLauncher;
 use crate::host::this_host;
 use crate::launching::prepared::Prepared;
 use crate::output::exit_code::NotStarted;
@@ -29,11 +28,10 @@ impl Run {
     /// The hosts of the launcher's default, if it is among the ways.
     ///
     /// # Errors
-    /// If no hosts are granted and the placements differ in theirs, or the launcher cannot be told hosts.
+    /// If no hosts are granted and the placements differ in theirs.
     pub(super) fn default_hosts(
         &self,
         ways: &[(&str, Option<&Prepared>)],
-        installed: &MpiLauncher,
         batch: Option<&BatchJob>,
     ) -> anyhow::Result<Chosen> {
         if ways.iter().all(|(_, prepared)| prepared.is_some()) {
@@ -54,13 +52,13 @@ impl Run {
             let note = used_in_part(&granted, &placed)?;
             return Ok(Chosen { hosts: DefaultHosts { hosts: listed, emulated }, note });
         }
-        let hosts = hosts_of(&placed, installed)?;
+        let hosts = hosts_of(&placed)?;
         Ok(Chosen { hosts: DefaultHosts { hosts, emulated }, note: None })
     }
 }
 
 /// The hosts of the placements, with their ranks as slots; none if they are this host.
-fn hosts_of(placed: &[(&str, &Prepared)], installed: &MpiLauncher) -> anyhow::Result<Vec<Host>> {
+fn hosts_of(placed: &[(&str, &Prepared)]) -> anyhow::Result<Vec<Host>> {
     let Some((first, of_first)) = placed.first() else { return Ok(Vec::new()) };
     let ranks = ranks_of(of_first)?;
     for (name, prepared) in &placed[1..] {
@@ -77,14 +75,6 @@ fn hosts_of(placed: &[(&str, &Prepared)], installed: &MpiLauncher) -> anyhow::Re
     let here = this_host::name()?;
     if ranks.keys().all(|host| same_host(host, &here)) {
         return Ok(Vec::new());
-    }
-    if !installed.launcher.default_takes_hosts() {
-        return Err(refused(format!(
-            "{} selects the hosts itself: its default may run on other hosts than {}; compare \
-             inside a job, or leave out `default`",
-            installed.launcher.program,
-            shown(&ranks)
-        )));
     }
     let nodes = of_first.placement().nodes.iter().map(|node| node.name.as_str());
     let host = |name: &str| {

@@ -155,7 +155,7 @@ impl Run {
         };
         refuse_root(&self.options.launcher_arguments()?, &installed)?;
         let ways = names.iter().map(String::as_str).zip(prepared.iter().map(Option::as_ref));
-        let hosts = self.default_hosts(&ways.collect::<Vec<_>>(), &installed, batch.as_ref())?;
+        let hosts = self.default_hosts(&ways.collect::<Vec<_>>(), batch.as_ref())?;
         if let Some(note_on_hosts) = &hosts.note {
             note(verbosity, format_args!("note: {note_on_hosts}"));
         }

@@ -166,6 +166,7 @@ fn counted(described: &Cluster, hosts: &[Granted]) -> Cpu {
     let are = |cpu| match &granted.which {
         Which::Slurm(ids) => allocation::pus_of_slurm(machine, ids, cpu).as_ref() == Some(&pus),
         Which::Pus(listed) => cpu == Cpu::Thread && *listed == pus,
+        Which::Cores(_) => cpu == Cpu::Core,
         Which::Unknown => {
             let threads = machine.pus.len() / machine.cores.len().max(1);
             cpu == Cpu::Core && granted.cpus as usize * threads == pus.len() && threads > 1

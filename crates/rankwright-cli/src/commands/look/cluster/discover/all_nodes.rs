@@ -84,8 +84,8 @@ impl AllNodesOptions {
             }
             None => {
                 let batch = BatchJob::around()?.ok_or_else(|| {
-                    let text = "--all-nodes: not inside a job of Slurm, LSF or PBS; run it inside \
-                                one, or name the nodes with --hostfile";
+                    let text = "--all-nodes: not inside a job of Slurm, LSF, PBS or Flux; run it \
+                                inside one, or name the nodes with --hostfile";
                     UsageError(text.to_owned())
                 })?;
                 batch.hosts.names().into_iter().map(str::to_owned).collect()

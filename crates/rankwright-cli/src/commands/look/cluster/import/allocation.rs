@@ -23,7 +23,7 @@ pub(super) enum Cpu {
 /// The source of an allocation.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Job<'a> {
-    /// `slurm:`, `lsf:` or `pbs:`.
+    /// `slurm:`, `lsf:`, `pbs:` or `flux:`.
     pub(super) name: &'a str,
     /// What its batch system counts.
     pub(super) cpu: Cpu,

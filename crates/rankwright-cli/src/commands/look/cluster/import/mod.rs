@@ -24,8 +24,8 @@ const EXPECTED: &str =
 #[derive(Debug, Args)]
 pub(super) struct Import {
     /// An hwloc XML file (`lstopo node.xml`), a hostfile (Open MPI, Hydra or plain names), a Slurm
-    /// topology.conf or the output of ibnetdiscover; `-` for standard input; `slurm:`, `lsf:` or
-    /// `pbs:` for the current job; or several HOSTLIST=FILE or cluster.toml to merge
+    /// topology.conf or the output of ibnetdiscover; `-` for standard input; `slurm:`, `lsf:`,
+    /// `pbs:` or `flux:` for the current job; or several HOSTLIST=FILE or cluster.toml to merge
     #[arg(
         required_unless_present = "synthetic",
         conflicts_with = "synthetic",
