@@ -237,25 +237,6 @@ mod tests {
             commands(&on_its_nodes)[1],
             "rankwright run --profile a.rwp --on c.toml -- ./app"
         );
-        let placed = Here {
-            placement: name("p.json"),
-            program: name("./other"),
-            placed_jobs: vec![("my app".to_owned(), name("./my app"))],
-            ..inside.clone()
-        };
-        assert_eq!(commands(&placed)[1], "rankwright run p.json -- './my app'");
-        let jobs = vec![("cg".to_owned(), name("./cg")), ("ep".to_owned(), None)];
-        let two = Here { placed_jobs: jobs, ..placed.clone() };
-        assert_eq!(
-            commands(&two)[1..],
-            ["rankwright run --job cg p.json -- ./cg", "rankwright run --job ep p.json -- ./app"]
-        );
-        let entry = "rankwright lab exec --name x head -- ".to_owned();
-        let in_lab = Here { entry, ..placed };
-        assert_eq!(
-            commands(&in_lab)[0],
-            "rankwright lab exec --name x head -- rankwright check p.json"
-        );
         let unprofiled = Here { profile: None, launcher: name("srun"), ..inside };
         assert_eq!(
             commands(&unprofiled)[..2],
@@ -270,6 +251,30 @@ mod tests {
         assert!(commands(&flux)[0].ends_with("flux run -n 4 ./app"));
         // Of a job whose nodes are not known, this one is described.
         assert_eq!(commands(&flux)[1], "rankwright cluster discover -o cluster.toml");
+    }
+
+    #[test]
+    fn a_placement_is_checked_and_started() {
+        let name = |name: &str| Some(name.to_owned());
+        let placed = Here {
+            placement: name("p.json"),
+            program: name("./other"),
+            placed_jobs: vec![("my app".to_owned(), name("./my app"))],
+            ..here()
+        };
+        assert_eq!(commands(&placed)[1], "rankwright run p.json -- './my app'");
+        let jobs = vec![("cg".to_owned(), name("./cg")), ("ep".to_owned(), None)];
+        let two = Here { placed_jobs: jobs, ..placed.clone() };
+        assert_eq!(
+            commands(&two)[1..],
+            ["rankwright run --job cg p.json -- ./cg", "rankwright run --job ep p.json -- ./app"]
+        );
+        let entry = "rankwright lab exec --name x head -- ".to_owned();
+        let in_lab = Here { entry, ..placed };
+        assert_eq!(
+            commands(&in_lab)[0],
+            "rankwright lab exec --name x head -- rankwright check p.json"
+        );
     }
 
     #[test]
