@@ -10,4 +10,5 @@ pub(crate) mod network_stack;
 pub(crate) mod prepared;
 pub(crate) mod preview;
 pub(crate) mod started;
+mod unknown_hosts;
 pub(crate) mod user_folder;

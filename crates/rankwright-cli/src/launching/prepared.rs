@@ -14,8 +14,8 @@ use rankwright::rails::gpus;
 use rankwright_lab::is_default_of_lab;
 use rankwright_shim_format::visible_gpus;
 
-use super::lab;
 use super::network_stack::{device_variables, set_device_variables};
+use super::{lab, unknown_hosts};
 use crate::host::mpi::launcher::library_name;
 use crate::host::shim::shim_beside_us;
 use crate::options::inputs::read_text_or_stdin;
@@ -145,6 +145,13 @@ impl Prepared {
             let cluster = lab::Described::from(&self.placement.cluster);
             self.agent.is_none().then(|| cluster.why_unreachable(self.hosts(jobs))).flatten()
         })
+    }
+
+    /// Why a launcher that is started here does not reach the hosts of jobs, as far as it calls ssh.
+    pub(crate) fn unknown_hosts(&self, launcher: &Launcher, jobs: &[&JobEntry]) -> Option<String> {
+        let by_ssh = self.agent.is_none();
+        let hosts = self.hosts(jobs);
+        by_ssh.then(|| unknown_hosts::why(launcher, &self.launcher_arguments, &hosts)).flatten()
     }
 
     /// The per-rank shim.

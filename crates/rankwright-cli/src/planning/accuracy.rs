@@ -9,7 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use rankwright::files::{describe, write_atomically};
-use rankwright::placement::{PREDICTED_RUN_TIME, PlacementFile};
+use rankwright::placement::{PREDICTED_RUN_TIME, PlacementFile, digest};
 use rankwright::statistics::median;
 use rankwright::units::counted;
 use serde::{Deserialize, Serialize};
@@ -31,11 +31,18 @@ const MOST_BYTES: u64 = 1 << 20;
 /// How long a run waits for another that writes.
 const PATIENCE: Duration = Duration::from_secs(2);
 
+/// Seconds: of runs that take less, the start of a launcher (about half a second) is a tenth or more.
+pub(crate) const SHORT: f64 = 5.0;
+
 /// What was measured of a job.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Measured {
+pub(crate) struct Measured<'a> {
+    /// The program and its arguments, or those of several programs.
+    pub(crate) program: &'a [String],
     /// The run time; of several runs the median.
     pub(crate) seconds: f64,
+    /// Whether the run time has the start of the launcher, which no prediction has.
+    pub(crate) with_start: bool,
     /// The number of runs.
     pub(crate) runs: usize,
     /// Predicted and counted bytes out of all nodes, if they were counted.
@@ -52,6 +59,9 @@ struct Line {
     cluster: String,
     /// `sha256:...` of the workload.
     workload: String,
+    /// `sha256:...` of the words of the program line; a run of an earlier version has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    program: Option<String>,
     strategy: String,
     ranks: usize,
     nodes: usize,
@@ -71,30 +81,9 @@ pub(crate) fn is_wanted() -> bool {
 }
 
 /// Keeps a run that was predicted. A failure is a warning: the program has run.
-///
-/// One job of several is not kept: the predicted run time is that of all of them together.
-pub(crate) fn keep(placement: &PlacementFile, measured: Measured, verbosity: &Verbosity) {
-    let [job] = &placement.jobs[..] else { return };
-    let predicted = placement.predicted.get(PREDICTED_RUN_TIME).copied();
-    if predicted.is_none() && measured.bytes.is_none() {
-        return;
-    }
+pub(crate) fn keep(placement: &PlacementFile, measured: Measured<'_>, verbosity: &Verbosity) {
+    let Some(line) = line_of(placement, measured) else { return };
     let Some(folder) = user_folders::state() else { return };
-    let time = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
-    let line = Line {
-        version: VERSION,
-        time,
-        cluster: placement.cluster.digest.clone(),
-        workload: placement.workload_digest.clone(),
-        strategy: placement.strategy.clone(),
-        ranks: job.ranks.len(),
-        nodes: placement.nodes.len(),
-        runs: measured.runs,
-        predicted_s: predicted,
-        measured_s: measured.seconds,
-        predicted_bytes: measured.bytes.map(|bytes| bytes[0]),
-        counted_bytes: measured.bytes.map(|bytes| bytes[1]),
-    };
     if let Err(error) = append(&folder, &line) {
         let file = folder.join(FILE);
         let text = format!(
@@ -106,8 +95,38 @@ pub(crate) fn keep(placement: &PlacementFile, measured: Measured, verbosity: &Ve
     }
 }
 
-/// Tells how good the predictions on a cluster were, if there are any.
-pub(crate) fn quote(cluster: &str, verbosity: &Verbosity) {
+/// The line of a run; `None` if nothing was predicted that was measured.
+///
+/// One job of several has none: the predicted run time is that of all of them together. The run time of a run
+/// that is short beside the start of the launcher is not compared: no prediction has that start.
+fn line_of(placement: &PlacementFile, measured: Measured<'_>) -> Option<Line> {
+    let [job] = &placement.jobs[..] else { return None };
+    let is_comparable = !measured.with_start || measured.seconds >= SHORT;
+    let predicted = placement.predicted.get(PREDICTED_RUN_TIME).copied();
+    let predicted = predicted.filter(|_| is_comparable);
+    if predicted.is_none() && measured.bytes.is_none() {
+        return None;
+    }
+    Some(Line {
+        version: VERSION,
+        time: SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs(),
+        cluster: placement.cluster.digest.clone(),
+        workload: placement.workload_digest.clone(),
+        program: Some(digest(&measured.program)),
+        strategy: placement.strategy.clone(),
+        ranks: job.ranks.len(),
+        nodes: placement.nodes.len(),
+        runs: measured.runs,
+        predicted_s: predicted,
+        measured_s: measured.seconds,
+        predicted_bytes: measured.bytes.map(|bytes| bytes[0]),
+        counted_bytes: measured.bytes.map(|bytes| bytes[1]),
+    })
+}
+
+/// Tells how good the predictions on the cluster of a placement were, if there are any: those for a program with
+/// its arguments, if it is known.
+pub(crate) fn quote(placement: &PlacementFile, program: &[String], verbosity: &Verbosity) {
     let Some(file) = user_folders::state().map(|folder| folder.join(FILE)) else { return };
     let lines = match fs::read(&file) {
         Ok(bytes) => lines(&bytes),
@@ -125,27 +144,58 @@ pub(crate) fn quote(cluster: &str, verbosity: &Verbosity) {
         );
         warn(verbosity, text);
     }
-    if let Some(text) = sentence(&lines.whole, cluster) {
+    let asked = Asked {
+        cluster: &placement.cluster.digest,
+        workload: &placement.workload_digest,
+        program: (!program.is_empty()).then(|| digest(&program)),
+    };
+    if let Some(text) = sentence(&lines.whole, &asked) {
         note(verbosity, text);
     }
 }
 
-/// `6 predictions on this cluster: 4 % median error`, and what the measured times have that the predicted
-/// ones do not.
-fn sentence(lines: &[Line], cluster: &str) -> Option<String> {
+/// What predictions are looked for.
+struct Asked<'a> {
+    cluster: &'a str,
+    workload: &'a str,
+    /// `None` for those of any program.
+    program: Option<String>,
+}
+
+impl Asked<'_> {
+    /// Whether a line counts. One workload may have been run with several program lines, of which all but one
+    /// do something else than was predicted; which one is told by the user only.
+    fn has(&self, line: &Line, all: &[Line]) -> bool {
+        let is_alone = || {
+            let of_workload = |other: &&Line| other.workload == line.workload;
+            all.iter().filter(of_workload).all(|other| other.program == line.program)
+        };
+        let is_meant = match &self.program {
+            None => is_alone(),
+            Some(program) => {
+                line.program.as_ref() == Some(program)
+                    && (line.workload == self.workload || is_alone())
+            }
+        };
+        line.cluster == self.cluster && line.program.is_some() && is_meant
+    }
+}
+
+/// `6 predictions on this cluster: 4 % median error`, and of which runs.
+fn sentence(lines: &[Line], asked: &Asked<'_>) -> Option<String> {
     let error = |line: &Line| {
         let predicted = line.predicted_s?;
         (line.measured_s > 0.0).then(|| (predicted - line.measured_s).abs() / line.measured_s)
     };
-    let here = lines.iter().filter(|line| line.cluster == cluster);
-    let errors: Vec<f64> = here.filter_map(error).collect();
+    let meant = lines.iter().filter(|line| asked.has(line, lines));
+    let errors: Vec<f64> = meant.filter_map(error).collect();
     if errors.is_empty() {
         return None;
     }
     let count = counted(errors.len(), "prediction");
+    let of = if asked.program.is_some() { " for this program with these arguments" } else { "" };
     Some(format!(
-        "{count} on this cluster: {:.0} % median error, of runs with any arguments and mostly with the start \
-         of the launcher",
+        "{count}{of} on this cluster: {:.0} % median error, of runs that took {SHORT} s or timed themselves",
         100.0 * median(&errors)
     ))
 }
@@ -222,7 +272,8 @@ mod tests {
             version: VERSION,
             time: 1,
             cluster: cluster.to_owned(),
-            workload: "sha256:w".to_owned(),
+            workload: format!("sha256:{cluster}"),
+            program: Some("sha256:p".to_owned()),
             strategy: "blocked".to_owned(),
             ranks: 4,
             nodes: 2,
@@ -243,12 +294,62 @@ mod tests {
             line("a", None, 5.0),
             line("b", Some(9.0), 1.0),
         ];
-        let said = |cluster: &str| sentence(&all, cluster).unwrap();
+        let said = |cluster| sentence(&all, &Asked { cluster, workload: "", program: None });
+        let expected = "3 predictions on this cluster: 10 % median error, of runs that took 5 s or timed \
+                        themselves";
+        assert_eq!(said("a").as_deref(), Some(expected));
+        assert!(
+            said("b").unwrap().starts_with("1 prediction on this cluster: 800 % median error, of")
+        );
+        assert_eq!(said("c"), None);
+    }
+
+    #[test]
+    fn other_arguments_are_not_compared_with_the_prediction() {
+        let of = |workload: &str, program: Option<&str>, measured: f64| Line {
+            workload: workload.to_owned(),
+            program: program.map(str::to_owned),
+            ..line("a", Some(1.0), measured)
+        };
+        let all = [
+            of("small", Some("app small"), 1.0),
+            of("small", Some("app large"), 9.0),
+            of("other", Some("app other"), 1.1),
+            of("older", None, 7.0),
+        ];
+        let said = |workload, program: Option<&str>| {
+            let program = program.map(str::to_owned);
+            sentence(&all, &Asked { cluster: "a", workload, program })
+        };
+        // Which program line `small` is for is not known.
+        let any = said("new", None).unwrap();
+        assert!(any.starts_with("1 prediction on this cluster: 9 % median error"), "{any}");
+        let same = said("small", Some("app small")).unwrap();
         let expected =
-            "3 predictions on this cluster: 10 % median error, of runs with any arguments";
-        assert!(said("a").starts_with(expected), "{}", said("a"));
-        assert!(said("b").starts_with("1 prediction on this cluster: 800 % median error, of"));
-        assert_eq!(sentence(&all, "c"), None);
+            "1 prediction for this program with these arguments on this cluster: 0 % median";
+        assert!(same.starts_with(expected), "{same}");
+        assert!(said("new", Some("app other")).is_some());
+        for (workload, program) in [("large", "app large"), ("new", "app")] {
+            assert_eq!(said(workload, Some(program)), None, "{program}");
+        }
+    }
+
+    #[test]
+    fn a_run_that_is_short_beside_the_start_of_the_launcher_is_not_kept() {
+        let text = r#"{"format": 1, "strategy": "s", "workload_digest": "",
+            "cluster": {"name": "c", "digest": "d"}, "predicted": {"run_time_s": 4.0}, "nodes": [],
+            "jobs": [{"name": "j", "ranks": []}]}"#;
+        let placement: PlacementFile = serde_json::from_str(text).unwrap();
+        let program = ["app".to_owned()];
+        let kept = |seconds, with_start, bytes| {
+            let measured = Measured { program: &program, seconds, with_start, runs: 1, bytes };
+            line_of(&placement, measured).map(|line| line.predicted_s)
+        };
+        assert_eq!(kept(1.0, true, None), None);
+        assert_eq!(kept(SHORT, true, None), Some(Some(4.0)));
+        assert_eq!(kept(1.0, false, None), Some(Some(4.0)));
+        // The bytes are none of the launcher's.
+        assert_eq!(kept(1.0, true, Some([7, 7])), Some(None));
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! The launchers that a file may be for, from its content.
 
 use super::read::arguments::Arguments;
-use super::read::job_script;
+use super::read::job_script::mpi::Mpi;
+use super::read::job_script::{self, SEVERAL};
 use super::read::rankfile::is_hostfile;
 use super::{FORMATS, Format, Reading, find};
 use crate::cluster::Cluster;
@@ -18,8 +19,8 @@ const OTHER_JOBS: [(&str, &str); 2] = [
     ("#$ ", "a job script for Grid Engine, which is not read"),
 ];
 
-/// Lines for several batch systems.
-const SEVERAL: &str = "a job script with options for several batch systems";
+/// The begin of the advice where several launchers are left.
+pub(super) const SAY: &str = "say which: ";
 
 /// A file whose launcher was guessed.
 #[derive(Debug)]
@@ -45,8 +46,20 @@ pub fn read_guessed(
     arguments: &[String],
     cluster: Option<&Cluster>,
 ) -> Result<Guessed, InputError> {
-    let names = candidates(text, Arguments::new(arguments))
+    read_for(text, file, arguments, cluster, None)
+}
+
+/// As [`read_guessed`], for the launcher of an MPI library if that is known.
+pub(super) fn read_for(
+    text: &str,
+    file: &str,
+    arguments: &[String],
+    cluster: Option<&Cluster>,
+    mpi: Option<&Mpi>,
+) -> Result<Guessed, InputError> {
+    let mut names = candidates(text, Arguments::new(arguments))
         .map_err(|found| InputError::new(file, found, EXPECTED).with_advice(way_out(found)))?;
+    narrow(&mut names, mpi);
     let formats: Vec<&'static Format> = names.into_iter().filter_map(find).collect();
     let mut readings = Vec::new();
     let mut error = None;
@@ -62,7 +75,7 @@ pub fn read_guessed(
         let options = formats.iter().map(|format| format!("--from {}", format.name));
         let options: Vec<String> = options.collect();
         InputError::new(file, found, "one launcher")
-            .with_advice(format!("say which: {}", one_of(options)))
+            .with_advice(format!("{SAY}{}", one_of(options)))
     };
     if readings.len() < formats.len() {
         // One launcher's error says what is wrong only if no other is possible.
@@ -130,6 +143,17 @@ fn candidates(text: &str, arguments: Arguments<'_>) -> Result<Vec<&'static str>,
         }
     }
     Ok(names)
+}
+
+/// Leaves the rows of an MPI library. Where the content is that of another library's file, its own reader
+/// says what is wrong with it.
+fn narrow(names: &mut Vec<&'static str>, mpi: Option<&Mpi>) {
+    let Some(mpi) = mpi else { return };
+    if names.iter().any(|name| mpi.formats.contains(name)) {
+        names.retain(|name| mpi.formats.contains(name));
+    } else if !mpi.is_cray() && names.iter().all(|name| Mpi::of_format(name).is_some()) {
+        *names = mpi.formats.to_vec();
+    }
 }
 
 fn by_content(text: &str) -> Result<Vec<&'static str>, &'static str> {

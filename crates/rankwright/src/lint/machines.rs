@@ -66,3 +66,44 @@ pub(super) fn pus_of(machine: &Machine, cores: &[CoreId]) -> PuSet {
     let cores = cores.iter().filter_map(|core| machine.cores.get(core.index()));
     cores.flat_map(|core| core.pus.iter().copied()).collect()
 }
+
+/// A host name with its numbers as numbers, to be compared: `n9` is before `n10`.
+pub(super) fn natural(name: &str) -> Vec<(String, u64)> {
+    let mut parts: Vec<(String, u64)> = Vec::new();
+    let mut digits = false;
+    for letter in name.chars() {
+        match letter.to_digit(10) {
+            Some(digit) => {
+                if parts.is_empty() {
+                    parts.push((String::new(), 0));
+                }
+                if let Some((_, number)) = parts.last_mut() {
+                    *number = number.saturating_mul(10).saturating_add(u64::from(digit));
+                }
+                digits = true;
+            }
+            None => {
+                if digits || parts.is_empty() {
+                    parts.push((String::new(), 0));
+                }
+                if let Some((text, _)) = parts.last_mut() {
+                    text.push(letter);
+                }
+                digits = false;
+            }
+        }
+    }
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nodes_are_in_the_order_of_their_numbers() {
+        let mut names = ["n10", "n9", "a", "n1b2", "n1b10", "7"];
+        names.sort_by_key(|name| natural(name));
+        assert_eq!(names, ["7", "a", "n1b2", "n1b10", "n9", "n10"]);
+    }
+}

@@ -29,6 +29,8 @@ use crate::ids::{CoreId, LARGEST_INDEX, PuId, PuSet, Rank};
 pub use guess::{Guessed, read_guessed};
 use machines::Machines;
 use read::arguments::Arguments;
+use read::job_script::mpi::Mpi;
+use read::job_script::{self, line_ends};
 // For the command line; may change in any version.
 #[doc(hidden)]
 pub use translate::TranslateError;
@@ -122,6 +124,8 @@ struct Source<'a> {
     file: &'a str,
     arguments: Arguments<'a>,
     machines: &'a Machines<'a>,
+    /// The MPI library whose launcher a job script starts, if the user says it.
+    mpi: Option<&'static Mpi>,
 }
 
 /// The effective meaning of a file.
@@ -212,6 +216,10 @@ impl LintWarning {
     }
 }
 
+/// A note about the hosts of a hostfile of Open MPI.
+const NO_ORDER: &str = "if mpirun runs on one of these hosts other than the first, Open MPI 4.1 gives that host \
+                        the first ranks: a hostfile is no order";
+
 /// The start of notes that say why PUs are unknown.
 const PUS_UNKNOWN: &str = "the PUs are unknown";
 
@@ -222,7 +230,8 @@ impl Format {
     /// Reads a file of this format; `file` names it in errors. `arguments` are those of the
     /// launcher, with variables as `NAME=VALUE`. Files that the arguments name and that decide
     /// where ranks run (`--nodelist=FOLDER/FILE`, the map of `rankwright-exec`) are read too.
-    /// Without a `cluster`, PUs are known only if the file names them.
+    /// Without a `cluster`, PUs are known only if the file names them. Of the launcher of an MPI library, a
+    /// script for a batch system is read too: `mpirun` in it is that of the library.
     ///
     /// # Errors
     /// If a file is missing or cannot be parsed.
@@ -235,8 +244,22 @@ impl Format {
     ) -> Result<Reading, InputError> {
         let machines = Machines::new(cluster);
         let arguments = Arguments::new(arguments);
-        let source = Source { text, file, arguments, machines: &machines };
-        let mut reading = (self.read)(&source)?;
+        let mpi = Mpi::of_format(self.name).filter(|_| !job_script::systems(text).is_empty());
+        let read = if mpi.is_some() { job_script::read } else { self.read };
+        let unix = line_ends::of_unix(text);
+        let as_read = unix.as_deref().unwrap_or(text);
+        let source = Source { text: as_read, file, arguments, machines: &machines, mpi };
+        let effect = unix.is_some().then(|| line_ends::effect(text, file));
+        let mut reading = read(&source).map_err(|error| match &effect {
+            Some(effect) => {
+                let advice = error.advice.iter().chain([effect]).cloned().collect::<Vec<_>>();
+                error.with_advice(advice.join("; also, "))
+            }
+            None => error,
+        })?;
+        if let Some(effect) = effect {
+            reading.refuse(&traps::CARRIAGE_RETURN, line_ends::first(text), effect);
+        }
         if reading.ranks.is_empty() {
             return Err(source.wrong(None, "no rank", "at least one rank"));
         }
@@ -281,7 +304,7 @@ impl Reading {
         self.warnings.push(LintWarning::refusal(trap, line, text));
     }
 
-    /// Drops the cores of versions of a launcher that agree on the hosts only.
+    /// Drops the cores of versions of a launcher that agree on the hosts only, with the notes about them.
     fn drop_cores(&mut self, why: &str) {
         for rank in &mut self.ranks {
             (rank.cores, rank.pus, rank.bound) = (None, None, true);
@@ -289,7 +312,8 @@ impl Reading {
         for host in &mut self.hosts {
             host.unused_cores = None;
         }
-        self.notes = vec![format!("{PUS_UNKNOWN}: {why}")];
+        self.notes.retain(|note| note == NO_ORDER);
+        self.notes.push(format!("{PUS_UNKNOWN}: {why}"));
     }
 
     /// The host of every rank.

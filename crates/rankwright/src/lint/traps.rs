@@ -63,7 +63,7 @@ traps! {
     SLOTS_FEW = "too-few-slots", "Open MPI 4.1, 5.0",
         "mpirun refuses a rankfile with more ranks on a host than its slots by -H or by slots= in the hostfile; 4.1 too refuses more ranks than the slots of a hostfile.";
     NO_ORDER = "hostfile-is-no-order", "Open MPI 4.1",
-        "A hostfile is no order of ranks: if mpirun runs on one of its hosts, that host has the first ranks.";
+        "A hostfile is no order of ranks: if mpirun runs on one of its hosts, that host has the first ranks. Warned of where the hosts are not in ascending order.";
     SLOTS_TWICE = "host-twice-with-slots", "Open MPI 4.1, 5.0",
         "mpirun refuses slots= or max_slots= for a host that an earlier line has.";
     MAX_SLOTS = "max-slots-below-slots", "Open MPI 4.1, 5.0",
@@ -90,8 +90,8 @@ traps! {
         "--bind-to none has no effect: the rankfile still binds.";
     COMMENT_AT_END = "comment-at-end", "Open MPI 4.1, 5.0",
         "mpirun refuses a comment on the last line if the line has no line end.";
-    CARRIAGE_RETURN = "carriage-return", "Open MPI 4.1, 5.0, Slurm 22.05",
-        "The launcher refuses Windows line ends.";
+    CARRIAGE_RETURN = "carriage-return", "Open MPI 4.1, 5.0, Slurm, PBS, LSF, wrapper scripts",
+        "mpirun, srun and sbatch refuse the line ends of Windows (CR LF); other scripts do not start: #!/bin/bash and a carriage return is no program.";
     HOST_NUMBER = "host-read-as-number", "Open MPI 4.1, 5.0",
         "A host name of digits is read as a number and loses its leading zeros.";
     SHORT_NAMES = "short-names-collide", "Open MPI 4.1, 5.0",
@@ -164,6 +164,8 @@ traps! {
         "srun does not take --cpus-per-task from the job; it needs its own -c, or SRUN_CPUS_PER_TASK.";
     BIND_OFF = "cpu-bind-none", "Slurm",
         "--cpu-bind=none in a script for sbatch leaves the ranks unbound.";
+    TASKS_UNKNOWN = "tasks-by-what-is-free", "Slurm 22.05",
+        "On shared nodes (without --ntasks-per-node or --exclusive) Slurm fills one node after the other with what is free, and leaves a core for each other node: 7 tasks and 1, not 4 and 4.";
     TASKS_PER_NODE = "ntasks-per-node-and-ntasks", "Slurm 22.05",
         "--ntasks-per-node times the nodes is not --ntasks: srun spreads --ntasks evenly; if there are more than fit, sbatch refuses the job.";
     SWITCHES = "more-switches-than-needed", "Slurm, PBS, LSF",

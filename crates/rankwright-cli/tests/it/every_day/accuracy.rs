@@ -38,36 +38,68 @@ fn here(folder: &Path, words: &[&str]) -> Command {
     command
 }
 
-fn place(folder: &Path) -> Output {
+fn place(folder: &Path, program: &[&str]) -> Output {
     let words =
         ["place", "pattern:ring:2", "--on", "here.toml", "--effort", "fast", "-o", "placed"];
-    here(folder, &words).output().unwrap()
+    here(folder, &[&words[..], program].concat()).output().unwrap()
+}
+
+fn told(output: Output) -> String {
+    String::from_utf8(output.stderr).unwrap()
+}
+
+/// A comparison of runs that time themselves: `run` keeps no line of a run as short as the start of a launcher.
+fn compared(seconds: &str) -> [&str; 14] {
+    [
+        "run",
+        "p.json",
+        "--for",
+        "openmpi4",
+        "--compare",
+        "placement,default",
+        "--repeat",
+        "1",
+        "--time-regex",
+        "took (.*)",
+        "--",
+        "echo",
+        "took",
+        seconds,
+    ]
 }
 
 #[test]
 fn runs_are_kept_and_told_on_standard_error_only() {
     let folder = folder();
-    let run = |words: &[&str]| {
-        let words = [&["run", "p.json", "--for", "openmpi4"], words, &["--", "true"]].concat();
-        here(folder.path(), &words).output().unwrap()
-    };
-    let output = run(&["--no-record"]);
+    let run = |words: &[&str]| here(folder.path(), words).output().unwrap();
+    let (begin, end) = (&compared("2.5")[..4], &compared("2.5")[4..]);
+    let output = run(&[begin, &["--no-record"], end].concat());
     if output.status.code() == Some(127) {
         say("SKIPPED: mpirun.openmpi is missing");
         return;
     }
     assert!(output.status.success(), "{output:?}");
+    assert!(run(&["run", "p.json", "--for", "openmpi4", "--", "true"]).status.success());
     assert!(!folder.path().join("state").exists());
-    let before = place(folder.path());
-    assert!(run(&[]).status.success());
-    assert!(run(&["--compare", "placement,default", "--repeat", "1"]).status.success());
+    let before = place(folder.path(), &[]);
+    assert!(run(&compared("2.5")).status.success());
     let lines = fs::read_to_string(folder.path().join(FILE)).unwrap();
-    assert_eq!(lines.lines().count(), 2, "{lines}");
-    let after = place(folder.path());
+    assert_eq!(lines.lines().count(), 1, "{lines}");
+    let after = place(folder.path(), &[]);
     assert_eq!(before.stdout, after.stdout);
-    let told = String::from_utf8(after.stderr).unwrap();
-    assert!(told.contains("2 predictions on this cluster: "), "{told}");
-    assert!(!String::from_utf8(before.stderr).unwrap().contains("on this cluster"));
+    let told = self::told(after);
+    assert!(
+        told.contains("1 prediction on this cluster: 20 % median error, of runs that"),
+        "{told}"
+    );
+    assert!(!self::told(before).contains("on this cluster"));
+    // With other arguments the program is another one.
+    assert!(run(&compared("4")).status.success());
+    let told = self::told(place(folder.path(), &["--", "echo", "took", "4"]));
+    let expected =
+        "1 prediction for this program with these arguments on this cluster: 50 % median error";
+    assert!(told.contains(expected), "{told}");
+    assert!(!self::told(place(folder.path(), &[])).contains("on this cluster"));
 }
 
 #[test]
@@ -76,23 +108,22 @@ fn a_damaged_or_forbidden_record_is_a_warning() {
     let path = folder.path().join(FILE);
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     fs::write(&path, "{\"version\": 7}\nnonsense\n").unwrap();
-    let output = place(folder.path());
+    let output = place(folder.path(), &[]);
     assert!(output.status.success(), "{output:?}");
-    let told = String::from_utf8(output.stderr).unwrap();
+    let told = self::told(output);
     let expected = "predictions.jsonl:1: found a damaged line or another version, expected version 1 of a \
                     prediction; such lines are left out; delete them";
     assert!(told.contains(expected), "{told}");
     // A file where the folder should be.
     fs::remove_dir_all(folder.path().join("state")).unwrap();
     fs::write(folder.path().join("state"), "").unwrap();
-    let run = ["run", "p.json", "--for", "openmpi4", "--", "true"];
-    let output = here(folder.path(), &run).output().unwrap();
+    let output = here(folder.path(), &compared("2.5")).output().unwrap();
     if output.status.code() == Some(127) {
         say("SKIPPED: mpirun.openmpi is missing");
         return;
     }
     assert!(output.status.success(), "{output:?}");
-    let told = String::from_utf8(output.stderr).unwrap();
+    let told = self::told(output);
     assert!(told.contains("this run is not in the record of accuracy (--no-record)"), "{told}");
 }
 
@@ -101,9 +132,8 @@ fn a_site_turns_the_record_off() {
     let folder = folder();
     let site = folder.path().join("site.toml");
     fs::write(&site, "record = false\n").unwrap();
-    let run = ["run", "p.json", "--for", "openmpi4", "--", "true"];
     for variable in [("RANKWRIGHT_SITE", site.to_str().unwrap()), ("RANKWRIGHT_RECORD", "off")] {
-        here(folder.path(), &run).env(variable.0, variable.1).output().unwrap();
+        here(folder.path(), &compared("2.5")).env(variable.0, variable.1).output().unwrap();
         assert!(!folder.path().join("state").exists(), "{variable:?}");
     }
 }

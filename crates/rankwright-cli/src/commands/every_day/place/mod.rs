@@ -91,7 +91,7 @@ impl Place {
         };
         let mut file = self.placing.file(&job, &best.candidate, verbosity)?;
         // Below the answer, whose error it is to be read with.
-        accuracy::quote(&file.cluster.digest, verbosity);
+        accuracy::quote(&file, &self.program, verbosity);
         let run_time = best.run_time.map(|seconds| (PREDICTED_RUN_TIME.to_owned(), seconds));
         file.predicted.extend(run_time);
         let table = devices::ranks_of_gpus(&self.placing.rank_size, &job.cluster, &file, verbosity);

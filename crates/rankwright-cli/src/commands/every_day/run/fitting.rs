@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use rankwright::cluster::{Cluster, hostlist};
 use rankwright::ids::{PuId, PuSet};
+use rankwright::launch::Launcher;
 use rankwright::placement::{JobEntry, PlacementFile, RankEntry, digest};
 use rankwright::units::counted;
 use rankwright_shim_format::devices::NotSeen;
@@ -17,9 +18,11 @@ use crate::host::batch_job::{BatchJob, pus_here};
 use crate::host::{child, this_host};
 use crate::launching::prepared::Prepared;
 
-/// The reasons why the job would not run as placed, a sentence each.
+/// The reasons why the job would not run as placed, a sentence each. `launcher` is what starts it here, if it is
+/// started.
 pub(super) fn misfits(
     prepared: &Prepared,
+    launcher: Option<&Launcher>,
     batch: Option<&BatchJob>,
     cluster: Option<&Cluster>,
 ) -> anyhow::Result<Vec<String>> {
@@ -27,7 +30,8 @@ pub(super) fn misfits(
     let mut misfits: Vec<String> = Vec::new();
     misfits.extend(cluster.and_then(|cluster| other_cluster(placement, cluster)));
     if batch.is_none() {
-        misfits.extend(prepared.unreachable_hosts(&[job]));
+        let unknown = || launcher.and_then(|launcher| prepared.unknown_hosts(launcher, &[job]));
+        misfits.extend(prepared.unreachable_hosts(&[job]).or_else(unknown));
     }
     if let Some(batch) = batch {
         misfits.extend(hosts_not_granted(&prepared.hosts(&[job]), batch));

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use rankwright::cluster::read::hostfile::Host;
-use rankwright::launch::{DefaultRequest, Launch, ProgramLine, Task};
+use rankwright::launch::{DefaultRequest, Launch, Launcher, ProgramLine, Task};
 
 use super::arguments::Run;
 use super::fitting;
@@ -51,13 +51,15 @@ impl Run {
     pub(super) fn refuse_misfits(
         &self,
         prepared: &Prepared,
+        launcher: &Launcher,
         batch: Option<&BatchJob>,
         verbosity: &Verbosity,
     ) -> anyhow::Result<()> {
         // With --profile, --on describes the hardware of the granted nodes.
         let on = self.placing.on.as_deref().filter(|_| self.placing.profile.is_none());
         let cluster = on.map(inputs::cluster).transpose()?;
-        let misfits = fitting::misfits(prepared, batch, cluster.as_ref())?;
+        let launcher = (!self.dry_run).then_some(launcher);
+        let misfits = fitting::misfits(prepared, launcher, batch, cluster.as_ref())?;
         if misfits.is_empty() {
             return Ok(());
         }

@@ -31,7 +31,8 @@ impl Run {
     ) -> anyhow::Result<ExitCode> {
         let prepared = Prepared::read(&self.options, file)?;
         let installed = self.launcher(prepared.one_job()?.into(), line, verbosity)?;
-        self.refuse_misfits(&prepared, BatchJob::around()?.as_ref(), verbosity)?;
+        let batch = BatchJob::around()?;
+        self.refuse_misfits(&prepared, installed.launcher, batch.as_ref(), verbosity)?;
         if self.dry_run {
             return dry_run(&self.dry_launch(&prepared, &installed, line, verbosity)?);
         }
@@ -110,7 +111,8 @@ impl Run {
         let strategy = file.strategy.clone();
         let nodes = counted(file.nodes.len(), "node");
         let prepared = Prepared::new(&self.options, file, "the placement".to_owned())?;
-        let misfits = fitting::misfits(&prepared, batch, None)?;
+        let launcher = (!self.dry_run).then_some(installed.launcher);
+        let misfits = fitting::misfits(&prepared, launcher, batch, None)?;
         if !misfits.is_empty() && !self.force {
             return Err(NotStarted { code: 125, why: misfits.join("; ") }.into());
         }

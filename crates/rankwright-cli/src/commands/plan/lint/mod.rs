@@ -34,7 +34,8 @@ pub(crate) struct Lint {
     /// File of the launcher (rankfile, hostfile, configfile or rank order); `-` for standard input
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// Launcher that reads the file [default: guessed from the content]
+    /// Launcher that reads the file; of a job script with mpirun, the MPI library of that
+    /// [default: guessed from the content]
     #[arg(long, value_name = "LAUNCHER", value_parser = TableRow::new(FORMATS, |format| (format.name, format.summary)))]
     from: Option<&'static rankwright::lint::Format>,
     /// Cluster description, as for `place`; without it, PUs are known only if the file names them
@@ -82,7 +83,8 @@ impl Lint {
             Some(translation) if self.format != Format::Json => output::print(&translation.text)?,
             translation => {
                 let translation = translation.map(|translation| translation.json);
-                output::print(&render::reading(&reading, self.format, translation)?)?;
+                let verbose = verbosity.verbose;
+                output::print(&render::reading(&reading, self.format, verbose, translation)?)?;
             }
         }
         if self.format != Format::Json {

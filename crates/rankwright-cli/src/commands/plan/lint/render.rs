@@ -15,10 +15,15 @@ use crate::output::{self, Verbosity, warn};
 /// The number of warnings of one code that are printed one by one.
 const MOST_OF_A_CODE: usize = 10;
 
-/// The ranks and the hosts; in JSON also all warnings and the translation, if any.
+/// The most ranks or hosts that a table has without `--verbose`.
+const ROWS_SHOWN: usize = 64;
+
+/// The ranks and the hosts; in JSON also all warnings and the translation, if any. Long tables are cut unless
+/// `verbose`.
 pub(super) fn reading(
     reading: &Reading,
     format: Format,
+    verbose: bool,
     translation: Option<Value>,
 ) -> anyhow::Result<String> {
     Ok(match format {
@@ -31,10 +36,12 @@ pub(super) fn reading(
                 header.push("program");
             }
             let mut text = summary(reading) + "\n\n";
-            text += &output::table(&header, &rows(reading));
+            let most = if verbose { usize::MAX } else { ROWS_SHOWN };
+            text += &beginning(&header, rows(reading), most, "more rank");
             text += "\n";
             let rows: Vec<Vec<String>> = reading.hosts.iter().map(host_row).collect();
-            text + &output::table(&["host", "ranks", "cores", "unused cores"], &rows)
+            let header = ["host", "ranks", "cores", "unused cores"];
+            text + &beginning(&header, rows, most, "more host")
         }
         Format::Csv => {
             let rows: Vec<Vec<String>> = reading.ranks.iter().map(csv_row).collect();
@@ -54,6 +61,17 @@ pub(super) fn reading(
             to_json(&json)
         }
     })
+}
+
+/// A table of the first rows, and how many are left out.
+fn beginning(header: &[&str], mut rows: Vec<Vec<String>>, most: usize, noun: &str) -> String {
+    let more = rows.len().saturating_sub(most);
+    rows.truncate(most);
+    let more = match more {
+        0 => String::new(),
+        more => format!("and {} (-v: all)\n", counted(more, noun)),
+    };
+    output::table(header, &rows) + &more
 }
 
 /// Whether the ranks are where the file seems to say, in a line.

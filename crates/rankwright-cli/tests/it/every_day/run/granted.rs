@@ -221,6 +221,42 @@ fn a_placement_for_a_lab_says_how_to_enter_it() {
 }
 
 #[test]
+fn a_host_without_an_address_does_not_reach_ssh() {
+    let site = Site::new();
+    site.program("getent", "#!/bin/sh\ncase $* in *n1*) exit 2 ;; esac\n");
+    site.program("ssh", "#!/bin/sh\necho \"hostname ${OTHER_NAME:-$3}\"\n");
+    site.placement(&placement(4, false, &[("n0", 0), ("n1", 0)]));
+    let run = |options: &[&str], other_name: &str| {
+        let arguments = [&["run", "placement.json"], options, &["--", "./app"]].concat();
+        let mut command = site.outside(&arguments);
+        command.env_remove("OMPI_MCA_plm_rsh_agent").env_remove("HYDRA_LAUNCHER_EXEC");
+        if !other_name.is_empty() {
+            command.env("OTHER_NAME", other_name);
+        }
+        let (output, text) = site.output(command, &arguments);
+        (output.status.code(), text)
+    };
+    let told = "1 of the 2 hosts of the placement has no address here: n1; start it on the cluster";
+    let (code, text) = run(&[], "");
+    assert_eq!(code, Some(125), "{text}");
+    assert!(text.contains(&format!("error: placement.json: {told}")), "{text}");
+    assert!(text.contains("`rankwright cluster discover`"), "{text}");
+    assert!(!text.contains("started:"), "{text}");
+    let (code, text) = run(&["--force"], "");
+    assert_eq!(code, Some(0), "{text}");
+    assert!(text.contains(&format!("warning: {told}")) && text.contains("started:"), "{text}");
+    // Nothing is started; ssh knows the host by another name; something else than ssh is called.
+    let args = "--launcher-args=-launcher slurm";
+    for (options, other_name) in
+        [(&["--dry-run"][..], ""), (&[], "10.0.0.5"), (&["--agent=rsh"], ""), (&[args], "")]
+    {
+        let (code, text) = run(options, other_name);
+        assert_eq!(code, Some(0), "{options:?}: {text}");
+        assert!(!text.contains("no address"), "{options:?}: {text}");
+    }
+}
+
+#[test]
 fn a_placement_for_invented_hosts_does_not_reach_ssh() {
     let site = Site::new();
     for on in ["synthetic:core:8 pu:1", "paper:2013"] {

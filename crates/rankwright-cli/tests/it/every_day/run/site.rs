@@ -74,6 +74,8 @@ impl Site {
         let mut command = rankwright(arguments);
         let path = format!("{}:/usr/bin:/bin", self.folder.path().display());
         command.current_dir(self.folder.path()).env("PATH", path);
+        // Hosts are invented: their names are not looked up if the launcher calls another program than ssh.
+        command.env("OMPI_MCA_plm_rsh_agent", "none").env("HYDRA_LAUNCHER_EXEC", "none");
         for name in [
             "SLURM_NTASKS",
             "SLURM_CPUS_PER_TASK",

@@ -9,7 +9,7 @@ const SIX_GPUS: &str = "testdata/lint/six-gpus.toml";
 const GPUS: &str = "examples/clusters/epyc-slingshot.toml";
 
 /// Files with their cluster and `--launcher-args`.
-const FILES: [(&str, &str, &str); 14] = [
+const FILES: [(&str, &str, &str); 15] = [
     ("openmpi-ppr.sbatch", FOUR_NUMA, ""),
     ("hybrid.sbatch", TWO, "--nodelist=nodeA[00-01]"),
     ("gpu.sbatch", GPUS, "--nodelist=x1000c0s0b[0-1]n0"),
@@ -18,6 +18,7 @@ const FILES: [(&str, &str, &str); 14] = [
     ("coupled.conf", TWO, "-N 2 -n 6 --exclusive --nodelist=nodeA[00-01]"),
     ("arbitrary.sbatch", TWO, ""),
     ("intel.sbatch", TWO, "--nodelist=nodeA[00-01]"),
+    ("shared-nodes.sbatch", TWO, ""),
     ("loop.sbatch", TWO, "--nodelist=nodeA00"),
     ("flux.sh", TWO, ""),
     ("openmpi.hosts", TWO, ""),
@@ -104,6 +105,12 @@ fn mappings_of_open_mpi_are_read_in_jobs() {
     for name in ["core", "numa", "package"] {
         let file = format!("testdata/lint/jobs/openmpi-{name}.sbatch");
         text += &lint(&[&file, "--on", FOUR_NUMA]);
+        text += "\n";
+    }
+    // What differs between the versions is shown for the one that is named.
+    for version in ["openmpi4", "openmpi5"] {
+        let file = "testdata/lint/jobs/openmpi-numa.sbatch";
+        text += &lint(&[file, "--on", FOUR_NUMA, "--from", version]);
         text += "\n";
     }
     assert_golden!("map-by", text);

@@ -115,9 +115,18 @@ fn a_hundred_thousand_lines_are_read() {
     let line = |line| format!("n{line}:1 binding=user:p{line}\n");
     std::fs::write(&file, (0..100_000).map(line).collect::<String>()).expect("it is ours");
     let file = file.to_str().expect("it is UTF-8");
-    let output = rankwright(&["lint", file, "--from", "mpich:4.0"]).output().expect("it starts");
+    let read = ["lint", file, "--from", "mpich:4.0"];
+    let output = rankwright(&[&["-v"], &read[..]].concat()).output().expect("it starts");
     let told = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(5), "{told}");
     assert!(told.contains("binding-not-a-number: 99990 more"), "{told}");
     assert_eq!(output.stdout.iter().filter(|byte| **byte == b'\n').count(), 200_005);
+    let output = rankwright(&read).output().expect("it starts");
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    for more in [
+        "63  n63   not bound   not bound\nand 99936 more ranks (-v: all)\n\nhost",
+        "n63       1  ?      ?\nand 99936 more hosts",
+    ] {
+        assert!(text.contains(more), "{text}");
+    }
 }

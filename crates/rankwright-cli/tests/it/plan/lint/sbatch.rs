@@ -125,11 +125,29 @@ fn slurm_places_and_binds_as_read() {
 }
 
 #[test]
+fn slurm_fills_shared_nodes_as_read() {
+    let Some(slurm) = slurm_with_packages() else { return };
+    for (job, step) in [("-n 4", ""), ("-n 20", "-m cyclic"), ("-n 10 -c 2", "-c 2 -n 9")] {
+        let script = format!("#!/bin/bash\n#SBATCH -N 2 {job}\nsrun -v {step} true\necho done\n");
+        let reading = read(slurm.folder.path(), &script, &[]);
+        let mut warnings = reading["warnings"].as_array().expect("warnings").iter();
+        let is_told = warnings.any(|warning| warning["code"] == "tasks-by-what-is-free");
+        assert!(is_told, "{reading:#}");
+        let ranks = reading["ranks"].as_array().expect("ranks").iter();
+        let hosts = ranks.map(|rank| rank["host"].as_str().expect("a name").to_owned());
+        let found = found(&slurm, None, &script).into_values().map(|(host, _)| host);
+        assert_eq!(found.collect::<Vec<_>>(), hosts.collect::<Vec<_>>(), "{script}");
+    }
+}
+
+#[test]
 fn every_trap_of_scripts_is_told_with_its_line() {
     let folder = tempfile::tempdir().expect("a folder");
     for (script, code, line) in [
         ("#SBATCH -N2 --exclusive -c 4\n\nsrun ./a\n", "cpus-per-task-ignored", 4),
         ("#SBATCH -N2 --exclusive\n\nsrun --cpu-bind=none ./a\n", "cpu-bind-none", 4),
+        ("#SBATCH -N2\nsrun -n 4 a\n", "tasks-by-what-is-free", 3),
+        ("#SBATCH -N2 -n 4\n\nmpirun a\n", "tasks-by-what-is-free", 4),
         ("#SBATCH -N2 --ntasks-per-node=3 -n 5\nsrun a\n", "ntasks-per-node-and-ntasks", 2),
         ("#SBATCH -N2 --ntasks-per-node=3 -n 8\nsrun a\n", "ntasks-per-node-and-ntasks", 2),
         (

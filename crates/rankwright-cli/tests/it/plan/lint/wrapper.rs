@@ -40,3 +40,21 @@ fn under_mpirun_variables_of_srun_are_the_same_for_all_ranks() {
     assert!(notes.contains("mpirun does not set SLURM_LOCALID for each rank"), "{notes}");
     assert!(notes.contains("ranks 0-3: they share GPU rsmi0"), "{notes}");
 }
+
+#[test]
+fn a_wrapper_with_other_line_ends_is_refused_and_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let script = "#!/bin/sh\r\nexport ROCR_VISIBLE_DEVICES=$SLURM_LOCALID\r\nexec \"$@\"\r\n";
+    fs::write(path("wrapper.sh"), script).unwrap();
+    let text = "#!/bin/bash\n#SBATCH -N 1 --exclusive -n 4 --nodelist=x1000c0s0b0n0\n\
+                srun ./wrapper.sh ./app\n";
+    fs::write(path("job.sh"), text).unwrap();
+    for (file, line) in [("job.sh", ""), ("wrapper.sh", ":1")] {
+        let told = lint(&[&[&path(file)[..]], &ON[..], &["--launcher-args", "srun -n 4"]].concat());
+        let warning = format!("warning: {}{line}: carriage-return: refused: ", path(file));
+        assert!(told.contains("exit code: 5") && told.contains(&warning), "{told}");
+        let way_out = format!("`dos2unix {}`", path("wrapper.sh"));
+        assert!(told.contains(&way_out) && told.contains("  rsmi3  "), "{told}");
+    }
+}

@@ -2,8 +2,9 @@
 
 use super::launch_line::LaunchLine;
 use crate::files::{InputError, read_text};
+use crate::lint::guess::{self, SAY};
 use crate::lint::read::launch_options::program;
-use crate::lint::{Arguments, Reading, audit, read_guessed};
+use crate::lint::{Arguments, Reading, audit};
 
 /// Options of launchers that name such a file.
 const NAMES: [&str; 12] = [
@@ -45,8 +46,11 @@ pub(super) fn read(
     let mut arguments = vec![line.launch.launcher.clone()];
     arguments.extend(words);
     let cluster = line.source.machines.cluster();
-    let guessed = read_guessed(&text, &file, &arguments, cluster).map_err(|error| {
-        if error.advice.as_ref().is_some_and(|advice| advice.contains("--from")) {
+    let guessed = guess::read_for(&text, &file, &arguments, cluster, line.mpi());
+    let guessed = guessed.map_err(|error| {
+        // Which of several MPI libraries it is can be said of the script too.
+        let says_mpi = |advice: &String| advice.contains("--from") && !advice.starts_with(SAY);
+        if error.advice.as_ref().is_some_and(says_mpi) {
             return error.with_advice(
                 "lint this file itself, with --from and this launch line in --launcher-args",
             );

@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::lexer;
+use super::mpi::Mpi;
 use super::shell::{Launch, Shell, Value};
+use super::{lexer, line_ends};
 use crate::files::{InputError, read_text};
-use crate::lint::read::script::{self as wrapper_script, Starter};
-use crate::lint::{Reading, Source};
+use crate::lint::read::script::{self as wrapper_script, Starter, is_mpi_launcher};
+use crate::lint::{Reading, Source, traps};
 
 /// A command that starts ranks, in its script.
 #[derive(Clone, Copy)]
@@ -49,10 +50,40 @@ pub(super) fn first(
         let first = launch.line;
         reading.notes.push(format!("read: the launch of line {first}; {lines} {verb} ranks too"));
     }
+    if is_mpi_launcher(&launch.launcher) {
+        note_mpi(source, &launch, reading);
+    }
     Ok(launch)
 }
 
+/// Notes whose `mpirun` is taken, if the user or the script says so.
+fn note_mpi(source: &Source<'_>, launch: &Launch, reading: &mut Reading) {
+    let loaded = launch.loaded.as_ref();
+    let of_script = loaded.map(|loaded| format!("line {} loads `{}`", loaded.line, loaded.word));
+    let text = match (source.mpi, of_script) {
+        (None, None) => return,
+        (None, Some(of_script)) => {
+            let name = loaded.map_or("", |loaded| loaded.mpi.name);
+            format!("{of_script}: {} is taken for that of {name}", launch.launcher)
+        }
+        (Some(mpi), of_script) => {
+            let other = of_script.filter(|_| {
+                let formats = loaded.map_or(&[][..], |loaded| loaded.mpi.formats);
+                !mpi.formats.iter().any(|format| formats.contains(format))
+            });
+            let other = other.map_or(String::new(), |other| format!(", although {other}"));
+            format!("{} is taken for that of {}{other}", launch.launcher, mpi.name)
+        }
+    };
+    reading.notes.push(text);
+}
+
 impl LaunchLine<'_> {
+    /// The MPI library of `mpirun`, if the user or the script says it.
+    pub(super) fn mpi(&self) -> Option<&'static Mpi> {
+        self.source.mpi.or(self.launch.loaded.as_ref().map(|loaded| loaded.mpi))
+    }
+
     /// An error about the launch.
     pub(super) fn wrong(&self, found: &str, expected: &str) -> InputError {
         wrong(self.source, self.launch.line, found, expected)
@@ -95,8 +126,14 @@ impl LaunchLine<'_> {
             let text = path.is_file().then(|| read_text(&path, "a script").ok())??;
             wrapper_script::is_one(&text).then_some((at, path, text))
         });
-        let Some((at, path, text)) = found.into_iter().next() else { return Ok(()) };
+        let Some((at, path, mut text)) = found.into_iter().next() else { return Ok(()) };
         let file = path.display().to_string();
+        if let Some(unix) = line_ends::of_unix(&text) {
+            let line = line_ends::first(&text).unwrap_or(1);
+            let effect = format!("{file}:{line}: {}", line_ends::effect(&text, &file));
+            reading.refuse(&traps::CARRIAGE_RETURN, None, effect);
+            text = unix;
+        }
         let given = self.launch.exported.iter().map(|(name, (value, _))| {
             (name.clone(), value.clone().ok_or_else(|| format!("${name} of the job")))
         });

@@ -4,10 +4,12 @@
 //! |---|---|
 //! | `lexer`, `shell` | the commands of a script, with the variables that are known without a shell |
 //! | `launch_line` | the command that starts ranks, and the wrapper script behind it |
+//! | `mpi` | the MPI library that the script loads, and so whose `mpirun` it starts |
 //! | `allocation` | the hosts of a job, and the ranks that each is meant to have |
 //! | `sbatch/` | `#SBATCH` lines and `srun` |
 //! | `pbs/` | `#PBS` lines of PBS Professional, OpenPBS and Torque |
 //! | `lsf/` | `#BSUB` lines; `jsrun` |
+//! | `line_ends` | scripts with the line ends of Windows |
 //! | `mpirun`, `hostfile` | `mpirun` and `mpiexec` of any MPI in a job, and the file with hosts or ranks that they name |
 //! | `pals` | `mpiexec` of Cray's PALS and `aprun`, with PUs by depth or list |
 
@@ -15,18 +17,39 @@ mod allocation;
 mod hostfile;
 mod launch_line;
 pub(in crate::lint) mod lexer;
+pub(in crate::lint) mod line_ends;
 pub(in crate::lint) mod lsf;
+pub(in crate::lint) mod mpi;
 mod mpirun;
 mod pals;
 pub(in crate::lint) mod pbs;
 pub(in crate::lint) mod sbatch;
 pub(in crate::lint) mod shell;
 
+use crate::files::InputError;
+use crate::lint::{Reading, Source};
+
+/// Lines for several batch systems.
+pub(in crate::lint) const SEVERAL: &str = "a job script with options for several batch systems";
+
 /// The batch systems that the script has options for, as [`FORMATS`](crate::lint::FORMATS) call them.
 pub(in crate::lint) fn systems(text: &str) -> Vec<&'static str> {
     let all = [("#SBATCH", "slurm"), ("#PBS", "pbs"), ("#BSUB", "lsf")];
     let has = |start: &str| text.lines().any(|line| line.starts_with(start));
     all.into_iter().filter(|(start, _)| has(start)).map(|(_, name)| name).collect()
+}
+
+/// Reads a script for the batch system that it has options for.
+pub(in crate::lint) fn read(source: &Source<'_>) -> Result<Reading, InputError> {
+    match systems(source.text)[..] {
+        ["slurm"] => sbatch::read(source),
+        ["pbs"] => pbs::read(source),
+        ["lsf"] => lsf::read(source),
+        _ => {
+            let error = source.wrong(None, SEVERAL, "those of one");
+            Err(error.with_advice("leave out the lines for the others"))
+        }
+    }
 }
 
 /// The words of the lines that begin with `start`, before the first command; with their line numbers.

@@ -3,6 +3,7 @@
 
 use super::allocation::Allocation;
 use super::launch_line::LaunchLine;
+use super::mpi::Mpi;
 use crate::cluster::Machine;
 use crate::files::InputError;
 use crate::ids::{PuId, PuSet};
@@ -35,13 +36,15 @@ const APRUN: [&str; 25] = [
     "-r", "-t", "-D", "-F", "-a", "-M", "-R", "--pes", "--depth", "--wdir",
 ];
 
-/// Whether the command is aprun, or has options that only PALS has.
+/// Whether the command is aprun, or `mpiexec` with options that only PALS has; if the MPI of `mpiexec` is known,
+/// whether that is Cray's.
 pub(super) fn is_one(line: &LaunchLine<'_>) -> bool {
     let words = line.words();
     let options = &words[..program(&words)];
     let is_of_pals = |word: &String| OF_PALS.contains(&word.split('=').next().unwrap_or_default());
     let is_mpiexec = ["mpiexec", "mpirun"].contains(&line.launch.launcher.as_str());
-    line.launch.launcher == "aprun" || is_mpiexec && options.iter().any(is_of_pals)
+    let is_pals = line.mpi().map_or_else(|| options.iter().any(is_of_pals), Mpi::is_cray);
+    line.launch.launcher == "aprun" || is_mpiexec && is_pals
 }
 
 /// How the ranks of a node are bound.

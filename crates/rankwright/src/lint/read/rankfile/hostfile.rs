@@ -6,7 +6,8 @@ use super::map_by::{self, MapBy, Unread};
 use super::slot_list::Version;
 use super::slots;
 use crate::files::InputError;
-use crate::lint::{MOST_RANKS, Reading, Source, traps};
+use crate::lint::machines::natural;
+use crate::lint::{MOST_RANKS, NO_ORDER, Reading, Source, traps};
 use crate::units::counted;
 
 const EXPECTED: &str = "a line like `n0`, or `n0 slots=4 max_slots=8`";
@@ -52,11 +53,7 @@ pub(in crate::lint) fn read(source: &Source<'_>, version: Version) -> Result<Rea
     let slots =
         hosts.iter().map(|host| slots_of(source, host, &map_by)).collect::<Result<Vec<_>, _>>()?;
     if version == Version::Four && hosts.len() > 1 {
-        let text =
-            "if mpirun runs on one of these hosts, that host has the first ranks; for an order of \
-                    your own use a rankfile, or the seq mapper with a line per rank"
-                .to_owned();
-        reading.warn(&traps::NO_ORDER, hosts[1].line, text);
+        tell_order(&hosts, &mut reading);
     }
     let total = slots.iter().copied().fold(0, usize::saturating_add);
     let parts = hosts.iter().zip(slots).map(|(host, slots)| map_by::Host {
@@ -86,6 +83,22 @@ pub(in crate::lint) fn read(source: &Source<'_>, version: Version) -> Result<Rea
         error.with_advice("give --on CLUSTER with these hosts")
     })?;
     Ok(reading)
+}
+
+/// Warns that the file is no order of ranks where its author seems to mean one: where the hosts are not in
+/// ascending order.
+fn tell_order(hosts: &[Host<'_>], reading: &mut Reading) {
+    let is_before = |pair: &&[Host<'_>]| natural(pair[1].name) < natural(pair[0].name);
+    let Some(pair) = hosts.windows(2).find(is_before) else {
+        reading.notes.push(NO_ORDER.to_owned());
+        return;
+    };
+    let text = format!(
+        "{} is behind {}: if mpirun runs on one of these hosts, that host has the first ranks; for an order \
+         of your own use a rankfile, or the seq mapper with a line per rank",
+        pair[1].name, pair[0].name
+    );
+    reading.warn(&traps::NO_ORDER, pair[1].line, text);
 }
 
 /// The hosts, with what mpirun refuses.
@@ -206,4 +219,28 @@ fn slots_of(source: &Source<'_>, host: &Host<'_>, map_by: &MapBy<'_>) -> Result<
         wrong.with_advice("give --on CLUSTER with this host")
     })?;
     Ok(if map_by.counts_threads() { machine.pus.len() } else { machine.cores.len() })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::lint::find;
+
+    #[test]
+    fn only_an_order_of_hosts_that_seems_meant_is_a_trap() {
+        let format = find("openmpi4").unwrap();
+        let read = |text: &str| format.read(text, "hosts", &[], None).unwrap();
+        for text in ["n9 slots=2\nn10 slots=2\n", "a slots=1\nb slots=1\n# c\nc slots=1\n"] {
+            let reading = read(text);
+            assert_eq!(reading.warnings, [], "{text}");
+            assert!(reading.notes.iter().any(|note| note == crate::lint::NO_ORDER), "{text}");
+        }
+        let reading = read("n0 slots=2\nn2 slots=2\nn1 slots=2\n");
+        let [warning] = &reading.warnings[..] else { panic!("{:?}", reading.warnings) };
+        assert_eq!((warning.trap.code, warning.line), ("hostfile-is-no-order", Some(3)));
+        assert!(warning.text.starts_with("n1 is behind n2: "), "{}", warning.text);
+        assert_eq!(
+            read("n0 slots=2\n").notes.iter().find(|note| *note == crate::lint::NO_ORDER),
+            None
+        );
+    }
 }

@@ -27,12 +27,9 @@ use crate::launching::prepared::Prepared;
 use crate::launching::started::{Ready, refuse_root};
 use crate::output::exit_code::{NotStarted, UsageError};
 use crate::output::{Verbosity, note, warn};
-use crate::planning::accuracy::{self, Measured};
+use crate::planning::accuracy::{self, Measured, SHORT};
 use schedule::Schedule;
 use times::Times;
-
-/// Seconds: of runs that take less, the start of a launcher (about half a second) is a tenth or more.
-const SHORT: f64 = 5.0;
 
 /// One way to start the program.
 struct Way {
@@ -95,16 +92,28 @@ impl Run {
             );
             note(verbosity, text);
         }
-        if self.keeps_record() {
-            for (at, way) in ways.iter().enumerate() {
-                let median = times.median(at);
-                if let Some((placement, seconds)) = way.placement.as_ref().zip(median) {
-                    let runs = options.repeat.get();
-                    accuracy::keep(placement, Measured { seconds, runs, bytes: None }, verbosity);
-                }
-            }
-        }
+        self.keep(&ways, &times, verbosity);
         Ok(ExitCode::SUCCESS)
+    }
+
+    /// Keeps the times of placed runs in the record of accuracy.
+    fn keep(&self, ways: &[Way], times: &Times, verbosity: &Verbosity) {
+        if !self.keeps_record() {
+            return;
+        }
+        for (at, way) in ways.iter().enumerate() {
+            let Some((placement, seconds)) = way.placement.as_ref().zip(times.median(at)) else {
+                continue;
+            };
+            let measured = Measured {
+                program: &self.program,
+                seconds,
+                with_start: self.comparison.time_regex.is_none(),
+                runs: self.comparison.repeat.get(),
+                bytes: None,
+            };
+            accuracy::keep(placement, measured, verbosity);
+        }
     }
 
     /// Prepares all ways before the first runs. A way that cannot be placed is an error: by falling
@@ -145,14 +154,14 @@ impl Run {
         }
         let ranks = allocation.as_ref().map(Allocation::ranks).or(wanted);
         let ranks = one_number_of_ranks(ranks, names, &prepared)?;
-        for prepared in prepared.iter().flatten() {
-            self.refuse_misfits(prepared, batch.as_ref(), verbosity)?;
-        }
         let installed = match (placing, prepared.iter().flatten().next()) {
             (Some((_, installed)), _) => installed,
             (None, Some(prepared)) => self.launcher(prepared.one_job()?.into(), line, verbosity)?,
             (None, None) => self.launcher(Profiled::default(), line, verbosity)?,
         };
+        for prepared in prepared.iter().flatten() {
+            self.refuse_misfits(prepared, installed.launcher, batch.as_ref(), verbosity)?;
+        }
         refuse_root(&self.options.launcher_arguments()?, &installed)?;
         let ways = names.iter().map(String::as_str).zip(prepared.iter().map(Option::as_ref));
         let hosts = self.default_hosts(&ways.collect::<Vec<_>>(), batch.as_ref())?;

@@ -80,7 +80,8 @@ impl Run {
             }
         }
         if let Some(job) = job.filter(|_| code == 0 && self.keeps_record()) {
-            let measured = Measured { seconds, runs: 1, bytes };
+            let program = &self.program;
+            let measured = Measured { program, seconds, with_start: true, runs: 1, bytes };
             accuracy::keep(job.prepared.placement(), measured, verbosity);
         }
         Ok(ExitCode::from(code))

@@ -7,6 +7,7 @@ use super::super::launch_line::wrong;
 use super::options::{NODES_NOT_PREDICTED, Options};
 use crate::cluster::hostlist;
 use crate::files::InputError;
+use crate::lint::machines::natural;
 use crate::lint::{MOST_RANKS, Reading, Source};
 use crate::units::counted;
 
@@ -88,43 +89,55 @@ pub(super) fn nodes(
     }
 }
 
-/// A name with its numbers as numbers.
-fn natural(name: &str) -> Vec<(String, u64)> {
-    let mut parts: Vec<(String, u64)> = Vec::new();
-    let mut digits = false;
-    for letter in name.chars() {
-        match letter.to_digit(10) {
-            Some(digit) => {
-                if parts.is_empty() {
-                    parts.push((String::new(), 0));
-                }
-                if let Some((_, number)) = parts.last_mut() {
-                    *number = number.saturating_mul(10).saturating_add(u64::from(digit));
-                }
-                digits = true;
-            }
-            None => {
-                if digits || parts.is_empty() {
-                    parts.push((String::new(), 0));
-                }
-                if let Some((text, _)) = parts.last_mut() {
-                    text.push(letter);
-                }
-                digits = false;
-            }
-        }
-    }
-    parts
+/// The CPUs of a node, and how many a core has.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Room {
+    pub(super) cpus: usize,
+    pub(super) threads: usize,
 }
 
-/// The node of every rank, as a position: `tasks` are spread evenly over the nodes, the first ones
-/// have one more.
-pub(super) fn node_of_rank(tasks: usize, nodes: usize, cyclic: bool) -> Vec<usize> {
-    if cyclic {
-        return (0..tasks).map(|rank| rank % nodes).collect();
+impl Room {
+    /// So many CPUs as whole cores have.
+    fn whole(self, cpus: usize) -> usize {
+        cpus.div_ceil(self.threads).saturating_mul(self.threads)
     }
-    let counts = crate::launch::launchers::craympich::block_counts(tasks, nodes);
-    counts.enumerate().flat_map(|(node, count)| std::iter::repeat_n(node, count)).collect()
+}
+
+/// The tasks of each node as Slurm 22.05 chooses them where all is free and nodes are shared. For the tasks `of_job`,
+/// of `each` CPUs, it takes the cores of one node after the other, and leaves a task for each node behind; it deals
+/// the tasks of a step to these cores in turn.
+pub(super) fn filled(tasks: usize, of_job: usize, each: usize, nodes: &[Room]) -> Vec<usize> {
+    let mut behind = nodes.iter().fold(0_usize, |sum, node| sum.saturating_add(node.whole(each)));
+    let mut left = of_job.saturating_mul(each);
+    let mut taken = Vec::with_capacity(nodes.len());
+    for node in nodes {
+        behind -= node.whole(each).min(behind);
+        let cpus = node.whole(left.saturating_sub(behind)).min(node.cpus).max(each);
+        left = left.saturating_sub(cpus);
+        taken.push(cpus / each);
+    }
+    let (mut counts, mut left) = (vec![0; nodes.len()], tasks);
+    let mut open: Vec<usize> = (0..nodes.len()).collect();
+    while left > 0 && !open.is_empty() {
+        open.iter().take(left).for_each(|node| counts[*node] += 1);
+        left -= open.len().min(left);
+        open.retain(|node| counts[*node] < taken[*node]);
+    }
+    // Slurm refuses more tasks than there is room for.
+    if let Some(last) = counts.last_mut() {
+        *last += left;
+    }
+    counts
+}
+
+/// The node of every rank, as a position, from the tasks of each node.
+pub(super) fn node_of_rank(counts: &[usize], cyclic: bool) -> Vec<usize> {
+    let of_node = |(node, count): (usize, &usize)| (0..*count).map(move |round| (round, node));
+    let mut order: Vec<(usize, usize)> = counts.iter().enumerate().flat_map(of_node).collect();
+    if cyclic {
+        order.sort_unstable();
+    }
+    order.into_iter().map(|(_, node)| node).collect()
 }
 
 #[cfg(test)]
@@ -132,9 +145,44 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nodes_are_in_the_order_of_their_numbers() {
-        let mut names = ["n10", "n9", "a", "n1b2", "n1b10", "7"];
-        names.sort_by_key(|name| natural(name));
-        assert_eq!(names, ["7", "a", "n1b2", "n1b10", "n9", "n10"]);
+    fn shared_nodes_are_filled_as_by_slurm() {
+        // As Slurm 22.05 did on idle nodes: of eight CPUs, and of eight cores with two threads.
+        for (cpus, threads, tasks, each, counts) in [
+            (8, 1, 4, 1, &[3, 1][..]),
+            (8, 1, 8, 1, &[7, 1]),
+            (8, 1, 14, 1, &[8, 6]),
+            (8, 1, 10, 1, &[8, 1, 1]),
+            (8, 1, 12, 1, &[8, 3, 1]),
+            (8, 1, 4, 1, &[2, 1, 1]),
+            (8, 1, 3, 1, &[1, 1, 1]),
+            (8, 1, 4, 2, &[3, 1]),
+            (8, 1, 7, 2, &[4, 3]),
+            (8, 1, 4, 3, &[2, 1, 1]),
+            (16, 2, 3, 1, &[2, 1]),
+            (16, 2, 4, 1, &[2, 2]),
+            (16, 2, 5, 1, &[3, 2]),
+            (16, 2, 8, 1, &[6, 2]),
+            (16, 2, 17, 1, &[15, 2]),
+            (16, 2, 20, 1, &[16, 4]),
+            (16, 2, 21, 1, &[15, 6]),
+            (16, 2, 31, 1, &[16, 15]),
+            (16, 2, 10, 2, &[8, 2]),
+            (16, 2, 5, 4, &[4, 1]),
+            // More than there are, and fewer than nodes.
+            (8, 1, 20, 1, &[8, 12]),
+            (8, 1, 1, 1, &[1, 0]),
+        ] {
+            let nodes = vec![Room { cpus, threads }; counts.len()];
+            let found = filled(tasks, tasks, each, &nodes);
+            assert_eq!(found, counts, "{tasks} of {each} on {nodes:?}");
+        }
+        let unknown = Room { cpus: usize::MAX, threads: 1 };
+        assert_eq!(filled(9, 9, 1, &[unknown, unknown]), [8, 1]);
+        // Steps of fewer tasks than the job.
+        let (single, double) = (Room { cpus: 8, threads: 1 }, Room { cpus: 16, threads: 2 });
+        assert_eq!(filled(8, 10, 1, &[single; 3]), [6, 1, 1]);
+        assert_eq!(filled(9, 10, 2, &[double; 2]), [7, 2]);
+        assert_eq!(node_of_rank(&[2, 3], false), [0, 0, 1, 1, 1]);
+        assert_eq!(node_of_rank(&[2, 3], true), [0, 1, 0, 1, 1]);
     }
 }

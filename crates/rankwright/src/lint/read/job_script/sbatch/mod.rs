@@ -15,11 +15,12 @@ use super::launch_line::{self, LaunchLine, wrong};
 use super::shell::{Expanded, Launch, Shell, Value};
 use super::{directives, hostfile, mpirun};
 use crate::files::{InputError, read_text};
+use crate::launch::launchers::craympich::block_counts;
 use crate::launch::shell::split;
 use crate::lint::read::script::{Starter, is_mpi_launcher};
-use crate::lint::{Reading, Source, traps};
+use crate::lint::{RankReading, Reading, Source, traps};
 use crate::units::counted;
-use job::Counts;
+use job::{Counts, Room};
 use multi_prog::Programs;
 use options::Options;
 
@@ -51,6 +52,7 @@ pub(in crate::lint) fn read(source: &Source<'_>) -> Result<Reading, InputError> 
     } else if !hostfile::read(&script.line(), None, &mut reading)? {
         let allocation = script.allocation(&mut reading)?;
         mpirun::read(&script.line(), &allocation, &mut reading)?;
+        script.note_shared_cores(&mut reading);
         script.warn_of_switches(&allocation.names(), &mut reading);
     }
     warnings::of_exports(&script, &mut reading);
@@ -72,7 +74,7 @@ pub(in crate::lint) fn read_multi_prog(source: &Source<'_>) -> Result<Reading, I
     let words =
         words.map(|word| Expanded { text: word.to_owned(), unknown: None }).into_iter().collect();
     let exported = BTreeMap::new();
-    let launch = Launch { line: 0, launcher: "srun".to_owned(), words, exported };
+    let launch = Launch { line: 0, launcher: "srun".to_owned(), words, exported, loaded: None };
     let mut reading = Reading::default();
     Script { source, job, of_job, launch }.srun(&mut reading)?;
     Ok(reading)
@@ -189,7 +191,7 @@ impl Script<'_> {
         LaunchLine { source: self.source, launch: &self.launch }
     }
 
-    /// The nodes of the job with its tasks, the same number on every node.
+    /// The nodes of the job with its tasks.
     fn allocation(&self, reading: &mut Reading) -> Result<Allocation, InputError> {
         let options = (&self.job, &Options::default());
         let nodes = job::nodes(self.source, options, (&self.of_job, &Counts::default()), reading)?;
@@ -198,14 +200,62 @@ impl Script<'_> {
             let advice = "add #SBATCH --ntasks-per-node";
             self.wrong("a job without --ntasks", "the tasks of every node").with_advice(advice)
         })?;
-        if nodes.len() > 1 && self.of_job.per_node.is_none() && !self.whole_nodes() {
-            let expected = "the number of tasks of every node, which Slurm chooses by what is free";
-            let found = format!("{} on shared nodes", counted(slots, "task"));
-            return Err(self.wrong(&found, expected).with_advice("add #SBATCH --ntasks-per-node"));
-        }
-        let counts = crate::launch::launchers::craympich::block_counts(slots, nodes.len());
+        let counts = self.counts(slots, &nodes, reading);
         let hosts = nodes.into_iter().zip(counts).map(|(name, slots)| Granted { name, slots });
         Ok(Allocation { hosts: hosts.collect(), slot: "task", list: None })
+    }
+
+    /// The tasks of each node: even numbers, or on nodes that jobs share those of Slurm where all is free, with a
+    /// warning.
+    fn counts(&self, tasks: usize, nodes: &[String], reading: &mut Reading) -> Vec<usize> {
+        let even = block_counts(tasks, nodes.len());
+        if self.of_job.per_node.is_some() || self.whole_nodes() {
+            return even.collect();
+        }
+        let each = self.of_job.cpus.unwrap_or(1);
+        let room = |node: &String| match self.source.machines.machine(node) {
+            Some(it) => {
+                let cpus = it.pus.len().max(1);
+                Room { cpus, threads: cpus.div_ceil(it.cores.len().max(1)) }
+            }
+            None => Room { cpus: usize::MAX, threads: 1 },
+        };
+        let room: Vec<Room> = nodes.iter().map(room).collect();
+        let of_job = self.of_job.tasks.unwrap_or(tasks).max(tasks);
+        let counts = job::filled(tasks, of_job, each, &room);
+        let all = room.iter().fold(0_usize, |sum, node| sum.saturating_add(node.cpus));
+        // There is no choice with one task for every node, or if all CPUs are asked for.
+        if nodes.len() > 1 && tasks > nodes.len() && tasks.saturating_mul(each) < all {
+            let shown: Vec<String> = counts.iter().take(4).map(ToString::to_string).collect();
+            let more = if counts.len() > shown.len() { " + .." } else { "" };
+            let per_node = match tasks % nodes.len() {
+                0 => format!("--ntasks-per-node={}, or ", tasks / nodes.len()),
+                _ => String::new(),
+            };
+            let text = format!(
+                "{} on {} shared nodes: Slurm starts {}{more} if all is free, else others; for even \
+                 numbers add #SBATCH {per_node}--exclusive",
+                counted(tasks, "task"),
+                nodes.len(),
+                shown.join(" + ")
+            );
+            let line = Some(self.launch.line).filter(|line| *line > 0);
+            reading.warn(&traps::TASKS_UNKNOWN, line, text);
+        }
+        counts
+    }
+
+    /// Notes that `mpirun` takes other cores than those shown where the job does not have all.
+    fn note_shared_cores(&self, reading: &mut Reading) {
+        let is_known =
+            |rank: &RankReading| rank.bound && (rank.cores.is_some() || rank.pus.is_some());
+        if !self.whole_nodes() && reading.ranks.iter().any(is_known) {
+            reading.notes.push(
+                "the cores are those of a job that has its nodes alone; others depend on what is free: add \
+                 --exclusive"
+                    .to_owned(),
+            );
+        }
     }
 
     fn warn_of_switches(&self, nodes: &[String], reading: &mut Reading) {
@@ -309,11 +359,11 @@ impl Script<'_> {
             let found = format!("{} on {}", counted(tasks, "task"), counted(nodes.len(), "node"));
             return Err(self.wrong(&found, "at least a task for every node"));
         }
-        let order = job::node_of_rank(tasks, nodes.len(), cyclic);
+        let order = job::node_of_rank(&self.counts(tasks, &nodes, reading), cyclic);
         Ok((nodes, order))
     }
 
-    /// The number of tasks; every node must have been given as much as the others.
+    /// The number of tasks.
     fn tasks(
         &self,
         step: &Counts,
@@ -326,12 +376,6 @@ impl Script<'_> {
         let ranks = wanted.unwrap_or(programs.map_or(nodes, |it| it.tasks().max(1)));
         if ranks > crate::lint::MOST_RANKS {
             return Err(self.wrong(&counted(ranks, "rank"), "fewer ranks"));
-        }
-        if nodes > 1 && per_node.is_none() && !self.whole_nodes() {
-            let found = format!("{} on {nodes} shared nodes", counted(ranks, "task"));
-            let expected = "the number of tasks of every node, which Slurm chooses by what is free";
-            let advice = "add #SBATCH --ntasks-per-node, or --exclusive for even numbers";
-            return Err(self.wrong(&found, expected).with_advice(advice));
         }
         let each = per_node.or(step.per_node);
         if let Some(each) = each.filter(|each| product(*each) != ranks) {

@@ -6,6 +6,7 @@ mod tests;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::lexer::{Command, Piece, Word, is_variable};
+use super::mpi::{self, Change, Loaded};
 use crate::lint::read::script::arithmetic::{Numbers, evaluate};
 use crate::lint::read::script::is_mpi_launcher;
 
@@ -43,6 +44,8 @@ pub(in crate::lint) struct Launch {
     pub(in crate::lint) words: Vec<Expanded>,
     /// Exported variables with their lines; `None` as value if it is unknown.
     pub(in crate::lint) exported: BTreeMap<String, (Option<String>, usize)>,
+    /// The MPI library that the script has loaded.
+    pub(in crate::lint) loaded: Option<Loaded>,
 }
 
 /// The variables while the commands are read.
@@ -57,6 +60,7 @@ pub(in crate::lint) struct Shell {
     exported: BTreeMap<String, usize>,
     /// What commands in `$(..)` print, by their plain form.
     outputs: BTreeMap<String, String>,
+    loaded: Option<Loaded>,
     /// The number of `if`, loops and functions that are open.
     depth: usize,
 }
@@ -70,6 +74,7 @@ impl Shell {
             given: BTreeSet::new(),
             exported: BTreeMap::new(),
             outputs: BTreeMap::new(),
+            loaded: None,
             depth: 0,
         }
     }
@@ -169,8 +174,26 @@ impl Shell {
                 self.set("PWD", Value::Unknown);
                 None
             }
+            Some("module" | "ml" | "spack") => {
+                self.load(words, command.line);
+                None
+            }
             _ => self.launch(assignments, words, command.line),
         }
+    }
+
+    /// What `module` and the like do to the MPI library that is loaded. It is not known behind a condition
+    /// or a loop that changes it.
+    fn load(&mut self, words: &[Word], line: usize) {
+        let words: Vec<String> =
+            words.iter().flat_map(|word| self.expand(word)).map(|word| word.text).collect();
+        let loaded = match mpi::change(&words) {
+            None => return,
+            Some(Change::Unloads) => None,
+            Some(Change::Loads(mpi, word)) => Some(Loaded { mpi, word, line }),
+        };
+        let is_same = |new: &Loaded| self.loaded.as_ref().is_some_and(|old| old.mpi == new.mpi);
+        self.loaded = loaded.filter(|new| self.depth == 0 || is_same(new));
     }
 
     /// A variable that a command sets or unsets.
@@ -201,7 +224,7 @@ impl Shell {
             exported.insert(name.to_owned(), (self.joined(&text), line));
         }
         let words = all.collect();
-        Some(Launch { line, launcher, words, exported })
+        Some(Launch { line, launcher, words, exported, loaded: self.loaded.clone() })
     }
 
     /// `NAME=VALUE`, or `NAME` behind `export`.

@@ -1,168 +1,23 @@
-//! `mpirun` and `mpiexec` of any MPI in a job: the ranks fill the slots of one host after the other.
+//! `mpirun` of Open MPI in a job, as far as its options say how ranks are mapped, numbered and bound.
 
-use super::allocation::Allocation;
-use super::launch_line::LaunchLine;
 use crate::files::InputError;
-use crate::lint::read::launch_options::program;
+use crate::lint::read::job_script::allocation::{Allocation, Granted};
+use crate::lint::read::job_script::launch_line::LaunchLine;
+use crate::lint::read::job_script::mpi::Mpi;
 use crate::lint::read::rankfile::map_by::{self, MapBy, Unread};
 use crate::lint::read::rankfile::slot_list::Version;
-use crate::lint::{Arguments, MOST_RANKS, Place, Reading, traps};
+use crate::lint::{Arguments, MOST_RANKS, Reading, traps};
 use crate::units::counted;
 
-/// Options with which another rule says where ranks run.
-const OTHERS: [&str; 6] = ["-rankmap", "-rr", "-H", "-host", "-hosts", "-bynode"];
-
-/// Options for the number of ranks on a host; the first four are not of Open MPI.
-const PER_HOST: [&str; 7] =
-    ["-ppn", "--ppn", "-perhost", "--perhost", "-npernode", "--npernode", "-N"];
-
-/// Reads the launch: the hosts, and the PUs as far as the options say them.
-pub(super) fn read(
-    line: &LaunchLine<'_>,
-    allocation: &Allocation,
-    reading: &mut Reading,
-) -> Result<(), InputError> {
-    let words = own_options(line, allocation)?;
-    let arguments = Arguments::new(&words);
-    if allocation.hosts.len() > 1 {
-        refuse_others(line, &words)?;
-    }
-    let slots = allocation.slots();
-    let per_host = number(line, arguments, &PER_HOST)?;
-    let ranks = number(line, arguments, &["-n", "-np", "--np", "--n"])?;
-    let room = per_host.map_or(slots, |each| each.saturating_mul(allocation.hosts.len()));
-    let ranks = ranks.unwrap_or(room);
-    if ranks > room || room > MOST_RANKS {
-        return Err(too_many(line, allocation, (ranks, room, per_host)));
-    }
-    let of_hydra = arguments.values(&PER_HOST[..4]).next().is_some();
-    if !of_hydra && map_by::has_own(arguments) {
-        return add_mapped(line, arguments, allocation, reading);
-    }
-    let binding = arguments.value(&["--bind-to", "-bind-to"]);
-    let unbound = binding.is_some_and(|binding| binding.split(':').next() == Some("none"));
-    if !unbound {
-        reading.notes.push(format!("{}: {}", crate::lint::PUS_UNKNOWN, depends(binding)));
-    }
-    let order = allocation
-        .hosts
-        .iter()
-        .flat_map(|host| std::iter::repeat_n(&host.name, per_host.unwrap_or(host.slots)));
-    for (rank, host) in order.take(ranks).enumerate() {
-        let place = if unbound { Place::Unbound } else { Place::Unknown };
-        reading.add(rank, host, place, line.launch.line);
-    }
-    if let Some(each) = per_host {
-        warn_of_slots(line, allocation, each, reading);
-    }
-    Ok(())
-}
-
-/// Why the PUs of ranks that are bound are unknown.
-fn depends(binding: Option<&str>) -> String {
-    match binding {
-        Some(binding) => {
-            format!("which ones --bind-to {binding} takes depends on the MPI of mpirun")
-        }
-        None => "they depend on the MPI of mpirun: by default Open MPI 5.0 binds to cores, 4.1 with \
-                 more than two ranks to NUMA nodes, Intel MPI to shares of the node, MPICH not at all"
-            .to_owned(),
-    }
-}
-
-/// The options without the batch system's own list of hosts, which mpirun reads anyway.
-fn own_options(line: &LaunchLine<'_>, allocation: &Allocation) -> Result<Vec<String>, InputError> {
-    let mut words = line.words();
-    let program = program(&words);
-    line.check_known(program)?;
-    words.truncate(program);
-    while let Some(at) = words.iter().position(|word| Some(word.as_str()) == allocation.list) {
-        words.drain(at.saturating_sub(1)..=at);
-    }
-    // Variables of Open MPI are options too.
-    let variables = line.launch.exported.iter().filter(|(name, _)| name.contains("_MCA_"));
-    for (name, (value, _)) in variables {
-        let unknown = || line.wrong(&format!("${name}, which only a shell can know"), "its value");
-        let value = value.as_ref().ok_or_else(unknown)?;
-        words.insert(0, format!("{name}={value}"));
-    }
-    Ok(words)
-}
-
-/// The number that one of these options has.
-fn number(
-    line: &LaunchLine<'_>,
-    arguments: Arguments<'_>,
-    names: &[&str],
-) -> Result<Option<usize>, InputError> {
-    let Some(text) = arguments.values(names).next() else { return Ok(None) };
-    let number = text.parse().ok().filter(|number| (1..=MOST_RANKS).contains(number));
-    number.map(Some).ok_or_else(|| {
-        line.wrong(&format!("{} {text}", names[0]), "a number of ranks, written out")
-    })
-}
-
-/// More ranks than the job has room for.
-fn too_many(
-    line: &LaunchLine<'_>,
-    allocation: &Allocation,
-    (ranks, room, per_host): (usize, usize, Option<usize>),
-) -> InputError {
-    if let Some(each) = per_host {
-        let hosts = counted(allocation.hosts.len(), "host");
-        let found = format!("{}, {each} on each of {hosts}", counted(ranks, "rank"));
-        return line.wrong(&found, &format!("at most {}", counted(room, "rank")));
-    }
-    let found = format!("{} for {}", counted(ranks, "rank"), allocation.counted(room));
-    let error = line.wrong(&found, &format!("a {} of the job for every rank", allocation.slot));
-    match allocation.list {
-        Some("$PBS_NODEFILE") => error.with_advice(
-            "mpiprocs= of the chunks (ppn= of Torque) is the number of their ranks, 1 without it",
-        ),
-        Some(_) => error.with_advice("#BSUB -n is the number of ranks of the job"),
-        None => error,
-    }
-}
-
-/// More ranks on a host than the batch system has in mind for it.
-fn warn_of_slots(
-    line: &LaunchLine<'_>,
-    allocation: &Allocation,
-    each: usize,
-    reading: &mut Reading,
-) {
-    let Some(host) = allocation.hosts.iter().find(|host| host.slots < each) else { return };
-    let text = format!(
-        "{} on {}, which has {}: Open MPI refuses this, Hydra does not",
-        counted(each, "rank"),
-        host.name,
-        allocation.counted(host.slots),
-    );
-    reading.warn(&traps::SLOTS_OF_JOB, line.launch.line, text);
-}
-
-/// Options with which another rule says where ranks run are an error.
-fn refuse_others(line: &LaunchLine<'_>, words: &[String]) -> Result<(), InputError> {
-    let one = |word: &str| format!("-{}", word.trim_start_matches('-'));
-    let other = words.iter().find(|word| {
-        word.starts_with('-')
-            && OTHERS.contains(&one(word.split('=').next().unwrap_or_default()).as_str())
-    });
-    let Some(other) = other else { return Ok(()) };
-    let advice =
-        "write the hosts to a hostfile and lint that file, with this line in --launcher-args";
-    let expected = "ranks that fill one node after the other";
-    Err(line.wrong(&format!("`{other}`"), expected).with_advice(advice))
-}
-
-/// Adds the ranks as Open MPI 4.1 and 5.0 map them; what differs between them is not known.
-fn add_mapped(
+/// Adds the ranks as Open MPI maps them, of the version that is known; of both, what differs is not known.
+pub(super) fn add(
     line: &LaunchLine<'_>,
     arguments: Arguments<'_>,
     allocation: &Allocation,
     reading: &mut Reading,
 ) -> Result<(), InputError> {
-    if arguments.values(&["-H", "--host", "-host"]).next().is_some() {
+    let has_hosts = arguments.values(&["-H", "--host", "-host"]).next().is_some();
+    if has_hosts && map_by::has_own(arguments) {
         let expected = "the hosts of the job";
         return Err(line.wrong("-H beside a mapping, which is not predicted", expected));
     }
@@ -174,18 +29,24 @@ fn add_mapped(
             Err(unread) => Ok(Err(unread)),
         }
     };
-    let mut its = match (of(Version::Four)?, of(Version::Five)?) {
-        (Ok(four), Ok(five)) => both(line, four, five)?,
-        (Ok(four), Err(other)) => alone(four, Version::Four, (other, Version::Five)),
-        (Err(other), Ok(five)) => alone(five, Version::Five, (other, Version::Four)),
-        (Err(four), Err(five)) => {
-            let mut its = neither(line, four, five)?;
-            let map_by = MapBy::by_default(Version::Five);
-            let ranks = arguments.ranks_of_open_mpi(Version::Five);
-            its.ranks = mapped(line, &map_by, &hosts, ranks)?.ranks;
-            its.drop_cores("mpirun refuses these options");
-            its
-        }
+    let refused = |mut its: Reading| {
+        let map_by = MapBy::by_default(Version::Five);
+        let ranks = arguments.ranks_of_open_mpi(Version::Five);
+        its.ranks = mapped(line, &map_by, &hosts, ranks)?.ranks;
+        its.drop_cores("mpirun refuses these options");
+        Ok::<_, InputError>(its)
+    };
+    let mut its = match line.mpi().map(Mpi::open_mpi).as_deref() {
+        Some(&[version]) => match of(version)? {
+            Ok(its) => its,
+            Err(unread) => refused(not_read(line, unread)?)?,
+        },
+        _ => match (of(Version::Four)?, of(Version::Five)?) {
+            (Ok(four), Ok(five)) => both(line, four, five)?,
+            (Ok(four), Err(other)) => alone(four, Version::Four, (other, Version::Five)),
+            (Err(other), Ok(five)) => alone(five, Version::Five, (other, Version::Four)),
+            (Err(four), Err(five)) => refused(neither(line, four, five)?)?,
+        },
     };
     for warning in &mut its.warnings {
         warning.line = warning.line.or(Some(line.launch.line));
@@ -236,6 +97,24 @@ fn neither(line: &LaunchLine<'_>, four: Unread, five: Unread) -> Result<Reading,
         (Unread::Refused(_, refused), Unread::Unpredicted(text)) => (text, Some(("4.1", refused))),
         (Unread::Unpredicted(text), Unread::Unpredicted(_)) => (text, None),
     };
+    Err(unpredicted(line, &text, refused))
+}
+
+/// The refusal of options by the version that is known.
+fn not_read(line: &LaunchLine<'_>, unread: Unread) -> Result<Reading, InputError> {
+    match unread {
+        Unread::Refused(trap, text) => {
+            let mut its = Reading::default();
+            its.refuse(trap, None, text);
+            Ok(its)
+        }
+        Unread::Unpredicted(text) => Err(unpredicted(line, &text, None)),
+    }
+}
+
+/// An error about options that are not predicted; `refused` is by which version, and why, where the other one
+/// refuses them.
+fn unpredicted(line: &LaunchLine<'_>, text: &str, refused: Option<(&str, String)>) -> InputError {
     let expected = "--map-by slot, node, package (4.1: socket), numa, l3cache, core or \
                     ppr:N:RESOURCE";
     // Some texts say why.
@@ -246,7 +125,7 @@ fn neither(line: &LaunchLine<'_>, four: Unread, five: Unread) -> Result<Reading,
         Some((version, text)) => format!("Open MPI {version} refuses it ({text}); {shows}"),
         None => shows.to_owned(),
     };
-    Err(line.wrong(&format!("{text}{why}"), expected).with_advice(advice))
+    line.wrong(&format!("{text}{why}"), expected).with_advice(advice)
 }
 
 /// The ranks as one version maps them.
@@ -293,19 +172,20 @@ fn both(line: &LaunchLine<'_>, four: Reading, five: Reading) -> Result<Reading, 
     }
     if !other.host_of_rank().eq(its.host_of_rank()) {
         let found = "a mapping for which Open MPI 4.1 and 5.0 use different hosts";
-        let advice = "lint a hostfile with the slots of the job, with --from openmpi4 or openmpi5";
+        let advice = "say which: --from openmpi4 or --from openmpi5, or `module load openmpi/VERSION` in the \
+                      script";
         return Err(line.wrong(found, "the same hosts with both").with_advice(advice));
     }
     its.drop_cores(
-        "Open MPI 4.1 and 5.0 bind the ranks of a node differently here; a hostfile with --from \
-         openmpi4 or openmpi5 and this line in --launcher-args shows each",
+        "Open MPI 4.1 and 5.0 bind the ranks of a node differently here; --from openmpi4 or --from openmpi5 \
+         shows each",
     );
     Ok(its)
 }
 
 /// The hosts with their slots.
 fn hosts<'a>(line: &'a LaunchLine<'_>, allocation: &'a Allocation) -> Vec<map_by::Host<'a>> {
-    let host = |host: &'a super::allocation::Granted| map_by::Host {
+    let host = |host: &'a Granted| map_by::Host {
         name: &host.name,
         slots: host.slots,
         line: line.launch.line,
@@ -316,21 +196,101 @@ fn hosts<'a>(line: &'a LaunchLine<'_>, allocation: &'a Allocation) -> Vec<map_by
 
 #[cfg(test)]
 mod tests {
+    use crate::cluster::Cluster;
     use crate::cluster::read::synthetic;
     use crate::cluster::{ClusterDescription, NodeGroup};
-    use crate::lint::{Reading, read_guessed};
+    use crate::lint::{Reading, find, read_guessed};
 
-    /// The reading of a job on two nodes of eight cores.
-    fn read(line: &str) -> Result<Reading, String> {
+    /// Two nodes of eight cores.
+    fn cluster() -> Cluster {
         let machine = synthetic::parse("pack:2 [numa] core:4 pu:2").unwrap();
         let names = (0..2).map(|node| format!("n{node}")).collect();
         let description = ClusterDescription::uniform("c", names, NodeGroup::all_free(machine));
-        let script = format!(
-            "#!/bin/bash\n#PBS -l select=2:ncpus=8:mpiprocs=8 -l place=scatter\n{line} ./a\n"
-        );
-        let cluster = description.build().unwrap();
-        let guessed = read_guessed(&script, "job", &[], Some(&cluster));
+        description.build().unwrap()
+    }
+
+    fn script(line: &str) -> String {
+        format!("#!/bin/bash\n#PBS -l select=2:ncpus=8:mpiprocs=8 -l place=scatter\n{line} ./a\n")
+    }
+
+    /// The reading of a job on these nodes.
+    fn read(line: &str) -> Result<Reading, String> {
+        let guessed = read_guessed(&script(line), "job", &[], Some(&cluster()));
         guessed.map(|guessed| guessed.reading).map_err(|error| error.to_string())
+    }
+
+    /// Hosts and PUs.
+    fn places(reading: &Reading) -> Vec<(String, Option<String>)> {
+        let place = |rank: &crate::lint::RankReading| {
+            (rank.host.clone(), rank.pus.as_ref().filter(|_| rank.bound).map(ToString::to_string))
+        };
+        reading.ranks.iter().map(place).collect()
+    }
+
+    #[test]
+    fn the_version_of_the_module_or_of_the_user_is_shown() {
+        for (version, module) in [("openmpi4", "openmpi/4.1.5"), ("openmpi5", "openmpi@5.0.3")] {
+            for options in
+                ["", "-np 6", "-np 6 --map-by node", "-np 4 --map-by numa --bind-to core"]
+            {
+                let words: Vec<String> = options.split_whitespace().map(str::to_owned).collect();
+                let hosts = "n0 slots=8\nn1 slots=8\n";
+                let format = find(version).unwrap();
+                let expected = format.read(hosts, "hosts", &words, Some(&cluster())).unwrap();
+                let line = format!("mpirun {options}");
+                let command = if module.contains('@') { "spack" } else { "module" };
+                let loaded = read(&format!("{command} load {module}\n{line}")).unwrap();
+                let given = format.read(&script(&line), "job", &[], Some(&cluster())).unwrap();
+                for reading in [&loaded, &given] {
+                    assert_eq!(places(reading), places(&expected), "{version} {options}");
+                }
+                let number = if version == "openmpi4" { "4.1" } else { "5.0" };
+                let told = format!("mpirun is taken for that of Open MPI {number}");
+                assert!(given.notes.contains(&told), "{:?}", given.notes);
+                let of_line = format!("line 3 loads `{module}`: {told}");
+                assert!(loaded.notes.contains(&of_line), "{:?}", loaded.notes);
+            }
+        }
+    }
+
+    #[test]
+    fn other_libraries_bind_otherwise() {
+        let reading = read("ml purge\nml gcc mpich/4.2\nmpiexec -np 4 --map-by core").unwrap();
+        assert!(reading.ranks.iter().all(|rank| !rank.bound), "{reading:?}");
+        for line in ["module load impi\nmpirun -np 4", "ml mpich\nmpiexec -np 4 -bind-to core"] {
+            let reading = read(line).unwrap();
+            assert!(reading.ranks.iter().all(|rank| rank.bound && rank.pus.is_none()), "{line}");
+            let is_unknown = |note: &String| note.ends_with(" is not predicted");
+            assert!(reading.notes.iter().any(is_unknown), "{line}: {:?}", reading.notes);
+        }
+        let reading = read("module load openmpi/5.0.3\nmpirun -ppn 2").unwrap();
+        assert!(!reading.starts() && reading.warnings[0].trap.code == "unknown-option");
+        // `mpiexec` is that of PALS.
+        let reading = read("module load cray-mpich/8.1\nmpiexec -n 2 --cpu-bind none").unwrap();
+        assert_eq!(reading.warnings[0].trap.code, "cpu-bind-none");
+    }
+
+    #[test]
+    fn a_module_that_may_not_be_loaded_says_nothing() {
+        // 5.0 ignores the parameter.
+        const MAPPED: &str = "mpirun -np 4 --mca rmaps_base_mapping_policy node";
+        for before in [
+            "if [ -n \"$M\" ]; then module load openmpi/4.1.5; fi",
+            "module load openmpi/4.1.5\nmodule purge",
+            "module load openmpi/4.1.5\nif true; then module load openmpi/5.0; fi",
+            "module load openmpi",
+        ] {
+            let error = read(&format!("{before}\n{MAPPED}")).unwrap_err();
+            assert!(error.contains("4.1 and 5.0 use different hosts"), "{before}: {error}");
+        }
+        let same = "module load openmpi/4.1.5\nif true; then module load openmpi/4.1.6; fi";
+        assert!(read(&format!("{same}\n{MAPPED}")).is_ok());
+        let given = find("mpich").unwrap();
+        let loads = script("module load openmpi/5.0\nmpirun -np 2");
+        let reading = given.read(&loads, "job", &[], None).unwrap();
+        let told =
+            "mpirun is taken for that of MPICH 4.1 or newer, although line 3 loads `openmpi/5.0`";
+        assert!(reading.notes.iter().any(|note| note == told), "{:?}", reading.notes);
     }
 
     #[test]
