@@ -16,7 +16,7 @@ FOREIGN = set(
     --exact --overcommit --preferred --membind --depth --ppn --appfile --map --trace --trace-options
     --npernode --npersocket --do-not-launch --display-devel-map --summary
     --pernode --ppr --bynode --bycore --byslot --cpus-per-proc --cpus-per-rank --bind-to-core --bind-to-socket
-    --cpu-list --cpu-set --nolocal --tune
+    --cpu-list --cpu-set --nolocal --tune --requires --tasks-per-node
     """.split()
 )
 
