@@ -1,6 +1,6 @@
 """A ReFrame check: every rank of a placement runs where the placement says.
 
-    reframe -c contrib/reframe/rankwright_check.py -r
+    reframe -c contrib/reframe/rankwright_check.py -r [-S RanksGetTheirPlaces.ranks=N]
 
 Needs rankwright and an MPI launcher on PATH of the nodes. `rankwright check` starts one small process in
 place of each rank, so no program is built.
@@ -8,6 +8,7 @@ place of each rank, so no program is built.
 
 import reframe as rfm
 import reframe.utility.sanity as sn
+from reframe.core.backends import getlauncher
 
 
 @rfm.simple_test
@@ -15,15 +16,19 @@ class RanksGetTheirPlaces(rfm.RunOnlyRegressionTest):
     descr = "rankwright: every rank gets its place on this node"
     valid_systems = ["*"]
     valid_prog_environs = ["*"]
-    # The launcher is started by `rankwright check`.
     executable = "rankwright"
     executable_opts = ["check", "placement.json", "--format", "csv"]
     ranks = variable(int, value=2)
-    num_tasks = 1
+
+    @run_after("init")
+    def ask_for_a_core_per_rank(self):
+        self.num_tasks = self.ranks
+        self.num_tasks_per_node = self.ranks
 
     @run_before("run")
     def place(self):
-        self.job.launcher.options = []
+        # `rankwright check` starts the launcher: that of the partition would start it once per rank.
+        self.job.launcher = getlauncher("local")()
         self.prerun_cmds = [
             "rankwright doctor -q || true",
             "rankwright cluster discover -q -o cluster.toml",

@@ -24,7 +24,7 @@ class Rankwright(CargoPackage):
     depends_on("c", type="build")
     depends_on("rust@1.89:", type="build")
     depends_on("gmake", type="build")
-    depends_on("scotch~mpi", when="+scotch")
+    depends_on("scotch~mpi~int64", when="+scotch")
     depends_on("hwloc@2:", when="+hwloc")
     depends_on("mpi", when="+mpi")
 

@@ -16,5 +16,5 @@ mod start;
 pub(crate) mod this_host;
 pub(crate) mod user_folders;
 
-pub(crate) use program::find_program;
+pub(crate) use program::{find_program, this_program};
 pub(crate) use start::started;

@@ -192,10 +192,10 @@ pub(crate) fn shared_folder() -> anyhow::Result<TempDir> {
     })
 }
 
-/// A new folder for launch files.
+/// A new folder for launch files. Its name has no hyphen: Open MPI 5.0.7 takes no rankfile from such a path.
 fn launch_folder() -> tempfile::Builder<'static, 'static> {
     let mut builder = tempfile::Builder::new();
-    builder.prefix(".rankwright-run-").permissions(readable_by_all());
+    builder.prefix(".rankwright_run_").permissions(readable_by_all());
     builder
 }
 

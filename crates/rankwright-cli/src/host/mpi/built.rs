@@ -12,7 +12,7 @@ use rankwright::placement::digest;
 
 use super::Abi;
 use crate::host::this_host::usable_pus;
-use crate::host::{child, find_program, user_folders};
+use crate::host::{child, find_program, this_program, user_folders};
 use crate::output::exit_code::NotStarted;
 use crate::output::{self, Verbosity};
 
@@ -70,7 +70,7 @@ impl Part {
     }
 
     fn install_path(&self, abi: Abi) -> Option<PathBuf> {
-        let us = std::env::current_exe().ok()?;
+        let us = this_program().ok()?;
         let prefix = us.parent()?.parent()?;
         Some(prefix.join(self.folder).join(abi.name()).join(self.file_name))
     }

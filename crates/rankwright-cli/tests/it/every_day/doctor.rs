@@ -251,3 +251,19 @@ fn without_a_command_the_next_ones_are_told_in_a_dozen_lines() {
     });
     assert!(output.status.success(), "{output:?}");
 }
+
+#[test]
+fn a_shim_that_a_signal_ends_is_told_so() {
+    let (path, folder) = machine(&[("mpirun", MPIRUN)]);
+    let installed = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
+    let program = installed.path().join("rankwright");
+    std::fs::hard_link(env!("CARGO_BIN_EXE_rankwright"), &program).expect("one file system");
+    let shim = installed.path().join("rankwright-exec");
+    std::fs::write(&shim, "#!/bin/sh\nkill -s KILL $$\n").expect("it is writable");
+    make_executable(&shim);
+    let mut command = Command::new(program);
+    command.args(["-q", "doctor"]).env("RANKWRIGHT_SITE", "").env("PATH", path.path());
+    let output = command.env("HOME", folder.path()).output().expect("it starts");
+    let text = stdout(&output);
+    assert!(text.contains("rankwright-exec: signal: 9 (SIGKILL)"), "{text}");
+}

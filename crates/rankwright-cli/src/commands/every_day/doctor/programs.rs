@@ -143,6 +143,10 @@ pub(super) fn shim(_: &Here<'_>) -> Vec<Finding> {
     };
     match started {
         Err(error) => return broken(error.to_string()),
+        // One that a signal ended says nothing.
+        Ok(ended) if ended.error.trim().is_empty() && !ended.status.success() => {
+            return broken(ended.status.to_string());
+        }
         Ok(ended) if !ended.status.success() => return broken(ended.error),
         Ok(_) => {}
     }

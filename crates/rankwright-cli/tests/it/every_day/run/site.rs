@@ -109,7 +109,7 @@ impl Site {
         let folder = self.folder.path().display().to_string();
         let text = text.replace(&folder, "[FOLDER]");
         let text = text.replace(env!("CARGO_BIN_EXE_rankwright-exec"), "[SHIM]");
-        (output, hidden(&text, ".rankwright-run-", 6))
+        (output, hidden(&text, ".rankwright_run_", 6))
     }
 }
 
