@@ -6,7 +6,7 @@
 //! `:overload-allowed`, because two ranks on one core are an error of the placement.
 
 use super::openmpi4::{self, Arguments, HOSTS, RANKFILE, WHOLE_NODES};
-use crate::launch::{Launch, LaunchError, Request, text_file};
+use crate::launch::{Binding, Launch, LaunchError, Request, text_file};
 
 const LAUNCHER: &str = "openmpi5";
 
@@ -16,7 +16,7 @@ pub(in crate::launch) const AGENT: [&str; 3] =
 /// Writes for `mpirun` of Open MPI 5.
 pub(in crate::launch) fn write(request: &Request<'_>) -> Result<Launch, LaunchError> {
     openmpi4::refuse_hosts(LAUNCHER, request)?;
-    let obstacle = openmpi4::obstacle(request);
+    let obstacle = openmpi4::obstacle(request).or_else(|| hyphen(request));
     let (by_exec, binding) = request.bind_by_exec(LAUNCHER, "rankfile", obstacle)?;
     let mut notes = Vec::new();
     let mut part: Vec<String> = openmpi4::exports(request, by_exec).collect();
@@ -47,6 +47,13 @@ pub(in crate::launch) fn write(request: &Request<'_>) -> Result<Launch, LaunchEr
     Ok(Launch { by_exec, binding, files, environment, command, notes })
 }
 
+/// Open MPI 5.0.7 (PRRTE 3.0.8) takes what follows a hyphen in the path for a qualifier and ends. 5.0.11 does not,
+/// so whoever asks for native binding gets it.
+fn hyphen(request: &Request<'_>) -> Option<String> {
+    let is_hit = request.binding == Binding::Auto && request.path(RANKFILE).contains('-');
+    is_hit.then(|| "Open MPI 5.0.7 takes no rankfile from a path with a hyphen".to_owned())
+}
+
 /// `--hostfile` applies to one program, `--default-hostfile` to all.
 fn hostfile(request: &Request<'_>) -> Vec<String> {
     let option = if request.is_mpmd() { "--default-hostfile" } else { "--hostfile" };
@@ -68,7 +75,6 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::launch::Binding;
     use crate::launch::testing::random_placement::{contents, native, placements};
 
     proptest! {
@@ -82,6 +88,16 @@ mod tests {
                     prop_assert_eq!(contents(&five, file.name), file.contents);
                 }
             }
+        }
+
+        #[test]
+        fn a_rankfile_behind_a_hyphen_is_written_on_request_only(placement in placements()) {
+            let folder = "/home/jane-doe/files";
+            let native = Request { folder, ..native(&placement) };
+            prop_assert!(!write(&native).unwrap().by_exec);
+            let auto = write(&Request { binding: Binding::Auto, ..native }).unwrap();
+            prop_assert!(auto.by_exec);
+            prop_assert!(auto.files.iter().all(|file| file.name != RANKFILE));
         }
 
         #[test]
