@@ -7,15 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
-static double processor_time(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-    return now.tv_sec * 1e9 + now.tv_nsec;
-}
+#include "processor_time.h"
 
 int main(int argc, char **argv)
 {

@@ -4,16 +4,10 @@
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
+
+#include "processor_time.h"
 
 enum { WINDOW = 64 };
-
-static double processor_time(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-    return now.tv_sec * 1e9 + now.tv_nsec;
-}
 
 int main(int argc, char **argv)
 {
