@@ -6,7 +6,7 @@ import sys
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
-from lab_runs import Lab, called, compiled, default_program  # noqa: E402, F401 (found by the line above)
+from lab_runs import Lab, called, compiled, default_program  # noqa: E402, F401 (found by the line above; passed on to `run` and `tiers`)
 
 
 def write_traffic(folder, name, pairs, rounds, ranks, rate=None):

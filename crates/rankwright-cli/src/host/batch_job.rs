@@ -172,7 +172,7 @@ pub(crate) fn system() -> Option<&'static str> {
 }
 
 /// The hosts that a launcher has to be told in the current job: MPI launchers do not ask Flux for those of
-/// its jobs. None where the launcher finds them by itself.
+/// its jobs. An empty list for launchers that ask the batch system themselves.
 pub(crate) fn hosts_to_tell(launcher: &Launcher) -> Vec<hostfile::Host> {
     if !is_of_flux() || launcher.software == Software::Flux {
         return Vec::new();

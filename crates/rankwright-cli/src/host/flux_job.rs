@@ -57,7 +57,7 @@ fn ask() -> Result<Vec<Granted>, InputError> {
     let words = [&["--parent"][..], &of_task].concat();
     let words = if is_task { &of_task[..] } else { &words };
     let mut hosts = allocation::flux(&told(words)?, &format!("flux {}", words.join(" ")))?;
-    // An instance inside of another has numbers of its own, which nobody translates.
+    // A nested instance numbers the cores of its own allocation from 0; Flux has no map to those of the node.
     let level = told(&["getattr", "instance-level"]).unwrap_or_default();
     let numbers_are_those_of_nodes = level.trim() == if is_task { "0" } else { "1" };
     if !numbers_are_those_of_nodes {

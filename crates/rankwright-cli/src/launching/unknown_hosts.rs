@@ -78,7 +78,7 @@ fn starts_by_ssh(launcher: &Launcher, arguments: &[String]) -> bool {
         && !names.any(|name| is_variable(&name))
 }
 
-/// The hosts for whose name there is no address. `getent` is asked, because a program without shared libraries
+/// The hosts whose names do not resolve. `getent` is asked, because a program without shared libraries
 /// cannot call the system's name service itself.
 fn without_address<'a>(hosts: &[&'a str], deadline: Instant) -> Vec<&'a str> {
     let Some(getent) = find_program(Path::new("getent")) else { return Vec::new() };

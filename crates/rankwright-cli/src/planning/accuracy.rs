@@ -321,7 +321,7 @@ mod tests {
             let program = program.map(str::to_owned);
             sentence(&all, &Asked { cluster: "a", workload, program })
         };
-        // Which program line `small` is for is not known.
+        // Two command lines share the workload `small`: without one, neither counts.
         let any = said("new", None).unwrap();
         assert!(any.starts_with("1 prediction on this cluster: 9 % median error"), "{any}");
         let same = said("small", Some("app small")).unwrap();

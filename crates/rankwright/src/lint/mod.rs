@@ -218,7 +218,7 @@ impl LintWarning {
 
 /// A note about the hosts of a hostfile of Open MPI.
 const NO_ORDER: &str = "if mpirun runs on one of these hosts other than the first, Open MPI 4.1 gives that host \
-                        the first ranks: a hostfile is no order";
+                        the first ranks: the order of a hostfile does not fix the ranks";
 
 /// The start of notes that say why PUs are unknown.
 const PUS_UNKNOWN: &str = "the PUs are unknown";

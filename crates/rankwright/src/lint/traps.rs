@@ -63,7 +63,7 @@ traps! {
     SLOTS_FEW = "too-few-slots", "Open MPI 4.1, 5.0",
         "mpirun refuses a rankfile with more ranks on a host than its slots by -H or by slots= in the hostfile; 4.1 too refuses more ranks than the slots of a hostfile.";
     NO_ORDER = "hostfile-is-no-order", "Open MPI 4.1",
-        "A hostfile is no order of ranks: if mpirun runs on one of its hosts, that host has the first ranks. Warned of where the hosts are not in ascending order.";
+        "The order of a hostfile does not fix the ranks: if mpirun runs on one of its hosts, that host has the first ranks. Warned of where the hosts are not in ascending order.";
     SLOTS_TWICE = "host-twice-with-slots", "Open MPI 4.1, 5.0",
         "mpirun refuses slots= or max_slots= for a host that an earlier line has.";
     MAX_SLOTS = "max-slots-below-slots", "Open MPI 4.1, 5.0",

@@ -63,11 +63,11 @@ pub struct StrategyRow {
     /// Its expected run time, seconds, if a run was recorded and it can be told.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub run_time_s: Option<f64>,
-    /// Share of the run time that it saves against the launcher's default, and the half width of its
-    /// interval; `None` for the default.
+    /// Share of the run time that it saves against the launcher's default, negative for a longer run;
+    /// `None` for the default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gain: Option<f64>,
-    /// See `gain`.
+    /// Half the width of the 95 % interval of `gain`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gain_error: Option<f64>,
     /// The longest computing time of any rank, seconds, if nodes differ in speed.

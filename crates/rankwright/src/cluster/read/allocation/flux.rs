@@ -45,7 +45,7 @@ struct Children {
 /// of them.
 ///
 /// # Errors
-/// If this is no resource set, or its lists contradict each other; `source` names it.
+/// If the text is not an R of version 1, or its rank and host lists differ in length; `source` names it in errors.
 pub fn flux(text: &str, source: &str) -> Result<Vec<Granted>, InputError> {
     const EXPECTED: &str = "a resource set of Flux (version 1), with R_lite and nodelist";
     let wrong = |found: String| InputError::new(source, found, EXPECTED);

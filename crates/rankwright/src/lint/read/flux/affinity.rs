@@ -11,7 +11,7 @@ use crate::lint::{Place, Reading, Source};
 /// The binding of the tasks of every node.
 #[derive(Debug)]
 pub(super) enum Affinity {
-    /// The same for all nodes.
+    /// One binding, by local rank, on every node.
     Same(CpuBind),
     /// The cores of a whole node, shared out over its tasks.
     PerTask,
@@ -33,7 +33,7 @@ impl Affinity {
             return Ok(Self::Same(CpuBind::List(sets(source, list)?)));
         }
         Ok(match (takes_whole_nodes(source), value) {
-            // Which cores the job gets depends on what is free.
+            // Flux allocates any free cores of a shared node.
             (false, _) => Self::Same(CpuBind::Own),
             (true, "per-task") => Self::PerTask,
             // All tasks may use all cores of the node.
