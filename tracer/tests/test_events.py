@@ -1,6 +1,7 @@
 """RANKWRIGHT_TRACE_OPTIONS=events: the calls in their order, compared with the totals of the same run."""
 
 import collections
+import json
 import struct
 import subprocess
 import unittest
@@ -246,9 +247,10 @@ class Runs(Check):
 
 
 class Network(unittest.TestCase):
-    """The options transport and counters: what goes over TCP connections and to UCX, and what network devices count."""
+    """The options transport and counters: what goes over TCP connections, to UCX and to Open MPI's PML, and what network
+    devices count."""
 
-    CONNECTION, RECEIVED, UCX = 2**32 - 1, 2**31, 2**16
+    CONNECTION, RECEIVED, UCX, PML = 2**32 - 1, 2**31, 2**16, 2**16 + 1
 
     def transport(self, path):
         """The two ends of each connection of a rank, and the bytes (sent, received) on each."""
@@ -296,6 +298,24 @@ class Network(unittest.TestCase):
                     traced = sent(events)[here, there][1]
                     self.assertTrue(traced <= passed < 1.01 * traced + 1000, f"{passed} for {traced}")
 
+    def test_the_pml_tells_what_it_is_given(self):
+        """Of Open MPI over shared memory: all that calls of MPI send, persistent ones too, and collectives."""
+        for mpi in ("openmpi", "openmpi5"):
+            with self.subTest(mpi), new_folder() as folder:
+                program = c_program(mpi, "tracer/tests/programs/through_pml.c")
+                spool = folder / "spool"
+                environment = {**variables(mpi, folder / "trace.rwt"), "RANKWRIGHT_TRACE_SPOOL": spool,
+                               "RANKWRIGHT_TRACE_OPTIONS": "events,transport"}
+                result = mpirun(mpi, 4, program, environment=environment)
+                self.assertEqual((result.code, result.errors), (0, ""))
+                sent_to = [{struct.unpack_from("I", other)[0]: total for ((_, port), (other, _)), total
+                            in self.transport(spool / f"rank-{rank}.transport").items() if port == self.PML}
+                           for rank in range(4)]
+                for rank, row in enumerate(json.loads(result.output)):
+                    for other, expected in enumerate(row):
+                        found = sent_to[rank].get(other, [0, 0])[0]
+                        self.assertTrue(expected <= found < expected + 10000, f"{rank} to {other}: {found} for {expected}")
+
     def test_both_ends_of_connections_tell_the_same_bytes(self):
         program = c_program("openmpi", "examples/heat2d.c")
         options = ["--mca", "btl", "self,tcp"]
@@ -311,7 +331,7 @@ class Network(unittest.TestCase):
             self.assertFalse((spool / "rank-1.counters").exists(), "one rank of a node reads")
         for here, there in ((0, 1), (1, 0)):
             between = [(total, ranks[there][other, own]) for (own, other), total in ranks[here].items()
-                       if (other, own) in ranks[there]]
+                       if own[1] != self.PML and (other, own) in ranks[there]]
             self.assertTrue(between)
             # A library need not read what the other one sent last, in MPI_Finalize: less than two headers.
             for (out, into), (other_out, other_in) in between:

@@ -1,5 +1,6 @@
 /*
- * transport_format.h - what one rank hands to the network and takes from it: bytes on TCP connections, messages to UCX.
+ * transport_format.h - what one rank hands to the network and takes from it: bytes on TCP connections, messages to UCX
+ * and to the point-to-point layer (PML) of Open MPI.
  * Its file rank-N.transport.
  *
  * File = struct rw_transport_head, then rows of struct rw_transport_row, as long as `time` is not 0. A file is valid at
@@ -13,17 +14,21 @@
  * with RW_TRANSPORT_RECEIVED memory that is read from the other process (get). It tells nothing at the other end. `own` is
  * zero, `other` the worker of the other process: bytes of its address that no other worker has. A connection that has
  * `own` and no `other` says which worker this process has.
+ *
+ * A connection whose ports are RW_TRANSPORT_PML is a rank to which this one sends: its rows are messages that were handed to
+ * the PML. `own` is zero, `other` begins with the rank in MPI_COMM_WORLD, a number of four bytes.
  */
 #ifndef RANKWRIGHT_TRANSPORT_FORMAT_H
 #define RANKWRIGHT_TRANSPORT_FORMAT_H
 
 #include <stdint.h>
 
-#define RW_TRANSPORT_VERSION 2u
+#define RW_TRANSPORT_VERSION 3u
 #define RW_TRANSPORT_MAGIC "RWTRANS\n"
 #define RW_TRANSPORT_CONNECTION 0xffffffffu
 #define RW_TRANSPORT_RECEIVED 0x80000000u /* a bit of `connection` */
 #define RW_TRANSPORT_UCX 0x10000u         /* no port of TCP */
+#define RW_TRANSPORT_PML 0x10001u
 
 struct rw_transport_head {
     char magic[8];

@@ -1,8 +1,8 @@
 /*
  * transport.h - the file that transport_format.h describes: what this rank hands to the network and takes from it, and
- * when. sockets.c and ucx.c find that out.
+ * when. sockets.c, ucx.c and pml.c find that out.
  *
- * Any thread may call libc or UCX, so the file has a lock of its own.
+ * Any thread may call libc, UCX or Open MPI, so the file has a lock of its own.
  */
 #ifndef RANKWRIGHT_TRANSPORT_H
 #define RANKWRIGHT_TRANSPORT_H

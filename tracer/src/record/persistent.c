@@ -1,6 +1,7 @@
 #include "persistent.h"
 
 #include "../events/events.h"
+#include "../network/pml.h"
 #include "../storage/allocate.h"
 #include "../storage/hash_table.h"
 #include "collective_totals.h"
@@ -138,6 +139,8 @@ void rw_record_start(const struct rw_call *call, uint64_t before, uint64_t after
                           plan->bytes, plan->row);
     else if (plan)
         rw_add_message(RW_PAIR_POINT_TO_POINT, call->start, plan->root_or_destination, plan->bytes);
+    if (plan && !plan->communicator)
+        rw_pml_started(plan->root_or_destination, plan->bytes);
     rw_unlock();
     if (rw_events_on)
         write_start(call, plan, before, after);

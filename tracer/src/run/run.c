@@ -1,10 +1,11 @@
 #include "run.h"
 
 #include "../communicators/communicators.h"
+#include "../counters/sampler.h"
 #include "../events/events.h"
 #include "../mpi/settings.h"
 #include "../mpi/warning.h"
-#include "../network/sampler.h"
+#include "../network/pml.h"
 #include "../network/sockets.h"
 #include "../network/transport.h"
 #include "../network/ucx.h"
@@ -103,6 +104,7 @@ static void begin_records(void)
     if (rw_tracer.transport && rw_transport_begin(rw_tracer.spool)) {
         rw_sockets_begin();
         rw_ucx_begin();
+        rw_pml_begin();
     }
     rw_begin_waiting(begin);
 }
@@ -151,6 +153,7 @@ void rw_end(void)
 {
     if (!is_recording())
         return;
+    rw_pml_end();
     rw_start(); /* looks at the gap before MPI_Finalize */
     rw_refresh_image(RW_STATE_FINALIZED);
     rw_describe_loaded();

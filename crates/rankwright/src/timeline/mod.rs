@@ -37,6 +37,8 @@ pub use recorded::{Messages, Passed};
 pub use sites::{DeviceSite, Sites};
 pub use steadiness::Steadiness;
 
+use rustc_hash::FxHashSet;
+
 use crate::files::InputError;
 use crate::ids::Rank;
 use crate::traffic::read::events::matching::Matching;
@@ -101,7 +103,7 @@ pub struct RecordedRun {
 pub enum SendTimes {
     /// The calls of MPI: when messages are handed to the library.
     Mpi,
-    /// When bytes are handed to the kernel on TCP connections, or messages to UCX.
+    /// When bytes are handed to the kernel on TCP connections, or messages to UCX or Open MPI's PML.
     Transport,
 }
 
@@ -130,7 +132,7 @@ impl RecordedRun {
         self.clocks.first_start()
     }
 
-    /// Whether it was recorded what ranks sent to each other over TCP connections or through UCX.
+    /// Whether it was recorded what ranks sent to each other over TCP connections, through UCX or Open MPI's PML.
     #[must_use]
     pub fn has_transport(&self) -> bool {
         self.passages.iter().any(|(_, passages)| !passages.is_empty())
@@ -225,25 +227,42 @@ impl Timeline {
             sent[send.process as usize] += send.bytes;
         }
         let large = measures::Large::of(sends.iter().filter(|send| leaves(send, sites)));
-        let Passed { sends, receives } = passed.unwrap_or(Passed { sends, receives });
-        let outs = by_device(&sends, sites);
-        let intos = by_device(&receives, sites);
-        drop((sends, receives));
-        let device = |((site, out), into): ((&DeviceSite, Vec<Transfer>), Vec<Transfer>)| {
-            let out_of = Occupation::of_sends(&out, &site.curve, None);
-            let into_of = Occupation::of_receives(&into, &site.curve, None);
-            Device {
-                site: site.clone(),
-                out: Direction { transfers: out, occupation: out_of },
-                into: Direction { transfers: into, occupation: into_of },
-            }
-        };
-        let devices: Vec<Device> = sites.devices.iter().zip(outs).zip(intos).map(device).collect();
+        let passed =
+            passed.unwrap_or(Passed { sends, receives, told_by_sender: FxHashSet::default() });
+        let devices = devices(passed, sites);
         let measures = Measures::of(&devices, span, large);
         let ranks = busy_ranks(&devices, ranks as usize);
         let efficiency = Vec::new();
         Self { span, devices, ranks, sent, measures, steadiness, efficiency, left_out }
     }
+}
+
+/// The devices with what passes them. A message of which only the sender tells arrives when the sender's device has
+/// sent it.
+fn devices(passed: Passed, sites: &Sites) -> Vec<Device> {
+    let Passed { sends, mut receives, told_by_sender } = passed;
+    let outs = by_device(&sends, sites).into_iter().zip(&sites.devices).map(|(transfers, site)| {
+        let occupation = Occupation::of_sends(&transfers, &site.curve, None);
+        Direction { transfers, occupation }
+    });
+    let outs: Vec<Direction> = outs.collect();
+    if !told_by_sender.is_empty() {
+        for out in &outs {
+            for (sent, end) in out.transfers.iter().zip(&out.occupation.other_end) {
+                if told_by_sender.contains(&(sent.process, sent.peer)) {
+                    let (process, peer) = (sent.peer, sent.process);
+                    receives.push(Transfer { time: *end, process, peer, ..*sent });
+                }
+            }
+        }
+        receives.sort_by(|a, b| a.time.total_cmp(&b.time));
+    }
+    let intos = by_device(&receives, sites);
+    let device = |((site, out), into): ((&DeviceSite, Direction), Vec<Transfer>)| {
+        let occupation = Occupation::of_receives(&into, &site.curve, None);
+        Device { site: site.clone(), out, into: Direction { transfers: into, occupation } }
+    };
+    sites.devices.iter().zip(outs).zip(intos).map(device).collect()
 }
 
 impl Device {

@@ -5,7 +5,7 @@
 //! and its phases share the time from the moment when the last member has called it (or from the rank's own
 //! call, if the rank returned before) to the return of the call.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::clocks::Clocks;
 use super::occupation::Transfer;
@@ -109,10 +109,12 @@ impl Messages {
 /// What went to the network and came from it. Times as in [`Messages`].
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Passed {
-    /// By the time when the bytes were handed to the kernel.
+    /// By the time when the bytes were handed to the kernel, to UCX or to Open MPI's PML.
     pub sends: Vec<Transfer>,
-    /// By the time when they were taken from it.
+    /// By the time when they were taken from the kernel.
     pub receives: Vec<Transfer>,
+    /// The pairs of sender and receiver of which only the sends are known.
+    pub told_by_sender: FxHashSet<(u32, u32)>,
 }
 
 impl Passed {
@@ -134,6 +136,10 @@ impl Passed {
         }
         passed.sends.sort_by(|a, b| a.time.total_cmp(&b.time));
         passed.receives.sort_by(|a, b| a.time.total_cmp(&b.time));
+        passed.told_by_sender = passed.sends.iter().map(|sent| (sent.process, sent.peer)).collect();
+        for received in &passed.receives {
+            passed.told_by_sender.remove(&(received.peer, received.process));
+        }
         passed
     }
 }

@@ -193,6 +193,19 @@ fn the_time_line_of_a_message() {
 }
 
 #[test]
+fn what_only_its_sender_tells_arrives_when_it_is_sent() {
+    let sites = Sites::recorded(&hosts(&["a", "b"]), BytesPerSecond(100.0));
+    let messages = Messages { ranks: 2, span: 10.0, ..Messages::default() };
+    let sends = vec![Transfer { peer: 1, ..send(1.0, 300, 0) }];
+    let told_by_sender = sends.iter().map(|sent| (sent.process, sent.peer)).collect();
+    let passed = Passed { sends, told_by_sender, ..Passed::default() };
+    let timeline = Timeline::new(messages, Some(passed), &sites);
+    let into = &timeline.devices[1].into;
+    assert_eq!(into.transfers, [Transfer { time: 4.0, bytes: 300, process: 1, peer: 0 }]);
+    assert_eq!(into.occupation.busy, [(1.0, 4.0)]);
+}
+
+#[test]
 fn ranks_that_take_turns_are_serialised() {
     // Rank 0 computes, sends, and waits for the answer of rank 1, which waited before it computes.
     let first = receive_from(send_to(Payload::new(2), 1, 8), 1, 8);

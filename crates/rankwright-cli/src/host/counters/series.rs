@@ -174,7 +174,7 @@ mod tests {
 
     #[test]
     fn the_tracer_reads_all_files_of_the_table() {
-        let source = include_str!("../../../../../tracer/src/network/sources.c");
+        let source = include_str!("../../../../../tracer/src/counters/sources.c");
         for (pattern, names) in [
             ("counters/port_*_data", ["counters/port_xmit_data", "counters/port_rcv_data"]),
             ("hw_counters/*bytes", ["hw_counters/tx_bytes", "hw_counters/rx_bytes"]),

@@ -24,7 +24,7 @@ pub use picture::timeline_picture;
 pub enum TimesFrom {
     /// The calls of the program: when messages are handed to the MPI library.
     Mpi,
-    /// When bytes are handed to the kernel on TCP connections, or messages to UCX.
+    /// When bytes are handed to the kernel on TCP connections, or messages to UCX or Open MPI's PML.
     Transport,
     /// The counters of network devices.
     Device,

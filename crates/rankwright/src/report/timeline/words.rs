@@ -124,7 +124,7 @@ fn times(from: TimesFrom) -> &'static str {
     match from {
         TimesFrom::Mpi => "of MPI calls: when messages are handed to the MPI library",
         TimesFrom::Transport => {
-            "of TCP connections and UCX: when bytes are handed to the kernel, or messages to UCX"
+            "of TCP connections, UCX and Open MPI's PML: when bytes or messages are handed to them"
         }
         TimesFrom::Device => "of the counters of network devices",
         TimesFrom::Replay => "of a replay: when messages are handed to the network",

@@ -3,18 +3,19 @@
 //! describe them.
 //!
 //! The two ends of a TCP connection name each other by address and port, an endpoint of UCX names a worker of the
-//! other process; so the ranks at both ends are known once the files of all are read. Connections to others
-//! (launchers, daemons) are left out.
+//! other process, and what is handed to Open MPI's point-to-point layer (PML) the rank; so the ranks at both ends are
+//! known once the files of all are read. Connections to others (launchers, daemons) are left out.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, OpenFlags, params};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::profile_file;
 use super::trace_constants::{
-    TRANSPORT_CONNECTION, TRANSPORT_MAGIC, TRANSPORT_RECEIVED, TRANSPORT_UCX, TRANSPORT_VERSION,
+    TRANSPORT_CONNECTION, TRANSPORT_MAGIC, TRANSPORT_PML, TRANSPORT_RECEIVED, TRANSPORT_UCX,
+    TRANSPORT_VERSION,
 };
 use super::varints::{put, take};
 use crate::files::{self, InputError, WriteError};
@@ -38,7 +39,7 @@ CREATE TABLE transport_blocks (
   PRIMARY KEY (rank, part));
 ";
 
-/// An end of a connection: address and port, or worker and [`TRANSPORT_UCX`].
+/// An end of a connection: address and port, worker and [`TRANSPORT_UCX`], or rank and [`TRANSPORT_PML`].
 type End = ([u8; 16], u32);
 
 /// The remote worker in an entry that announces a rank's own UCX worker.
@@ -56,7 +57,8 @@ struct File {
     rows: Vec<(u64, u32, bool, u32)>,
 }
 
-/// Bytes that pass between a rank and another one.
+/// Bytes that pass between a rank and another one. Of a TCP connection both ends tell them, of a message that is
+/// handed to UCX or Open MPI the sender alone: when it arrives is not known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Passage {
     /// Nanoseconds since MPI started on the rank.
@@ -74,8 +76,10 @@ pub struct Passage {
 pub struct Added {
     /// Passages between ranks.
     pub passages: u64,
-    /// Messages that were handed to UCX; each is a passage at both ends.
+    /// Messages that were handed to UCX; each is a passage at its sender only.
     pub of_ucx: usize,
+    /// Messages that were handed to Open MPI's point-to-point layer (PML), likewise.
+    pub of_pml: usize,
     /// Ranks.
     pub ranks: usize,
 }
@@ -108,11 +112,12 @@ pub fn add(profile: &Path, files: &[PathBuf], hosts: &[String]) -> Result<Added,
     }
     read.sort_by_key(|file| file.rank);
     let tcp = over_tcp(&read, hosts);
-    let ucx = through_ucx(&read);
-    let (passages, of_ucx) = merged(&read, tcp, ucx);
+    let handed = [through_ucx(&read), through_pml(&read, hosts.len())];
+    let (passages, [of_ucx, of_pml]) = merged(&read, tcp, handed);
     let added = Added {
         passages: passages.iter().map(|passages| passages.len() as u64).sum(),
         of_ucx,
+        of_pml,
         ranks: read.len(),
     };
     profile_file::add_tables(profile, TABLES, |file| write(file, &read, &passages))?;
@@ -124,7 +129,7 @@ fn over_tcp(files: &[File], hosts: &[String]) -> Vec<Vec<Passage>> {
     let host = |rank: u32| hosts.get(rank as usize).map_or("", String::as_str);
     let mut rank_of: FxHashMap<(End, End, &str), u32> = FxHashMap::default();
     for file in files {
-        for (own, other) in file.connections.iter().filter(|(own, _)| !is_of_ucx(own)) {
+        for (own, other) in file.connections.iter().filter(|(own, _)| is_tcp(own)) {
             rank_of.insert((*own, *other, scope(own, host(file.rank))), file.rank);
         }
     }
@@ -141,7 +146,7 @@ fn over_tcp(files: &[File], hosts: &[String]) -> Vec<Vec<Passage>> {
 fn through_ucx(files: &[File]) -> Vec<Vec<Passage>> {
     let mut rank_of: FxHashMap<[u8; 16], u32> = FxHashMap::default();
     for file in files {
-        for (own, other) in file.connections.iter().filter(|(own, _)| is_of_ucx(own)) {
+        for (own, other) in file.connections.iter().filter(|(own, _)| own.1 == TRANSPORT_UCX) {
             if other.0 == NO_WORKER {
                 rank_of.insert(own.0, file.rank);
             }
@@ -149,7 +154,7 @@ fn through_ucx(files: &[File]) -> Vec<Vec<Passage>> {
     }
     let of_file = |file: &File| {
         let peer = |(own, other): &(End, End)| {
-            let peer = rank_of.get(&other.0).filter(|_| is_of_ucx(own)).copied();
+            let peer = rank_of.get(&other.0).filter(|_| own.1 == TRANSPORT_UCX).copied();
             peer.filter(|peer| *peer != file.rank)
         };
         file.passages(&file.connections.iter().map(peer).collect::<Vec<_>>())
@@ -157,50 +162,51 @@ fn through_ucx(files: &[File]) -> Vec<Vec<Passage>> {
     files.iter().map(of_file).collect()
 }
 
-/// UCX may send over TCP itself: of two ranks whose TCP connections carry at least half of what they hand to UCX,
-/// what the connections carry is taken, of others the messages. Returns the passages of each file, and how many of
-/// them are messages of UCX.
+/// The messages that are handed to Open MPI's point-to-point layer, of each file: only the sender knows of them.
+fn through_pml(files: &[File], ranks: usize) -> Vec<Vec<Passage>> {
+    let of_file = |file: &File| {
+        let peer = |(own, other): &(End, End)| {
+            let peer = (own.1 == TRANSPORT_PML).then(|| u32_at(&other.0, 0));
+            peer.filter(|peer| *peer != file.rank && (*peer as usize) < ranks)
+        };
+        file.passages(&file.connections.iter().map(peer).collect::<Vec<_>>())
+    };
+    files.iter().map(of_file).collect()
+}
+
+/// UCX and Open MPI may send over TCP: of two ranks whose TCP connections carry at least half of what they hand to
+/// these, what the connections carry is taken, of others the messages. Returns the passages of each file, and how many
+/// of them are messages of either.
 fn merged(
     files: &[File],
     mut tcp: Vec<Vec<Passage>>,
-    ucx: Vec<Vec<Passage>>,
-) -> (Vec<Vec<Passage>>, usize) {
+    handed: [Vec<Vec<Passage>>; 2],
+) -> (Vec<Vec<Passage>>, [usize; 2]) {
     let mut place_of: FxHashMap<u32, usize> = FxHashMap::default();
     for (place, file) in files.iter().enumerate() {
         place_of.insert(file.rank, place);
     }
-    // Bytes between two ranks, as their two ends tell them: over TCP both, of UCX one.
-    let between = |a: u32, b: u32| (a.min(b), a.max(b));
-    let mut bytes: FxHashMap<(u32, u32), [u64; 2]> = FxHashMap::default();
-    for (way, lists) in [&tcp, &ucx].into_iter().enumerate() {
-        for (file, passages) in files.iter().zip(lists) {
-            for passage in passages.iter().filter(|passage| way == 1 || !passage.received) {
-                let both = bytes.entry(between(file.rank, passage.peer.0)).or_default();
-                both[way] = both[way].saturating_add(passage.bytes);
-            }
-        }
-    }
-    let is_ucx =
-        |a: u32, b: u32| bytes.get(&between(a, b)).is_some_and(|[tcp, ucx]| *tcp < ucx.div_ceil(2));
+    let is_handed = pairs_beside_tcp(files, &tcp, &handed);
     for (file, passages) in files.iter().zip(&mut tcp) {
-        passages.retain(|passage| !is_ucx(file.rank, passage.peer.0));
+        passages.retain(|passage| !is_handed.contains(&between(file.rank, passage.peer.0)));
     }
-    let mut messages = 0;
-    for (place, passages) in ucx.into_iter().enumerate() {
-        let file = &files[place];
-        for passage in passages.into_iter().filter(|passage| is_ucx(file.rank, passage.peer.0)) {
-            tcp[place].push(passage);
-            messages += 1;
-            let Some(other) = place_of.get(&passage.peer.0).copied() else { continue };
-            // At the other end at the same time, by its own clock.
-            let later = i128::from(file.start_unix_ns) - i128::from(files[other].start_unix_ns);
-            let time = u64::try_from((i128::from(passage.time) + later).max(0));
-            tcp[other].push(Passage {
-                time: time.unwrap_or(u64::MAX),
-                peer: Rank(file.rank),
-                received: !passage.received,
-                bytes: passage.bytes,
-            });
+    let mut messages = [0; 2];
+    for (layer, lists) in handed.into_iter().enumerate() {
+        for (place, passages) in lists.into_iter().enumerate() {
+            let file = &files[place];
+            for passage in passages {
+                if !is_handed.contains(&between(file.rank, passage.peer.0)) {
+                    continue;
+                }
+                let (sender, message) = match place_of.get(&passage.peer.0) {
+                    Some(&other) if passage.received => {
+                        (other, read_from(file, passage, &files[other]))
+                    }
+                    _ => (place, passage),
+                };
+                tcp[sender].push(message);
+                messages[layer] += 1;
+            }
         }
     }
     for passages in &mut tcp {
@@ -209,8 +215,47 @@ fn merged(
     (tcp, messages)
 }
 
-fn is_of_ucx((_, port): &End) -> bool {
-    *port == TRANSPORT_UCX
+/// Two ranks, the lower one first.
+fn between(a: u32, b: u32) -> (u32, u32) {
+    (a.min(b), a.max(b))
+}
+
+/// The pairs of ranks whose TCP connections carry less than half of what they hand to UCX and Open MPI.
+fn pairs_beside_tcp(
+    files: &[File],
+    tcp: &[Vec<Passage>],
+    handed: &[Vec<Vec<Passage>>; 2],
+) -> FxHashSet<(u32, u32)> {
+    let mut bytes: FxHashMap<(u32, u32), [u64; 2]> = FxHashMap::default();
+    let mut count = |way: usize, lists: &[Vec<Passage>]| {
+        for (file, passages) in files.iter().zip(lists) {
+            // Of a connection both ends tell the bytes.
+            for passage in passages.iter().filter(|passage| way == 1 || !passage.received) {
+                let both = bytes.entry(between(file.rank, passage.peer.0)).or_default();
+                both[way] = both[way].saturating_add(passage.bytes);
+            }
+        }
+    };
+    count(0, tcp);
+    handed.iter().for_each(|lists| count(1, lists));
+    let beside = |[tcp, handed]: [u64; 2]| tcp < handed.div_ceil(2);
+    bytes.into_iter().filter(|(_, both)| beside(*both)).map(|(pair, _)| pair).collect()
+}
+
+/// Memory that a rank reads from another one is a message of the latter, at the same time by its clock.
+fn read_from(file: &File, passage: Passage, other: &File) -> Passage {
+    let later = i128::from(file.start_unix_ns) - i128::from(other.start_unix_ns);
+    let time = u64::try_from((i128::from(passage.time) + later).max(0));
+    Passage {
+        time: time.unwrap_or(u64::MAX),
+        peer: Rank(file.rank),
+        received: false,
+        bytes: passage.bytes,
+    }
+}
+
+fn is_tcp((_, port): &End) -> bool {
+    ![TRANSPORT_UCX, TRANSPORT_PML].contains(port)
 }
 
 /// Within what an address is unique: a loopback address within its host.
@@ -427,8 +472,14 @@ mod tests {
         (worker, TRANSPORT_UCX)
     }
 
+    fn pml(rank: u8) -> End {
+        let mut end = [0; 16];
+        end[0] = rank;
+        (end, TRANSPORT_PML)
+    }
+
     #[test]
-    fn messages_of_ucx_are_noted_at_both_ends() {
+    fn messages_of_ucx_are_noted_at_their_sender() {
         let none = (NO_WORKER, TRANSPORT_UCX);
         let first = [
             ((worker(1), none), &[][..]),
@@ -441,30 +492,50 @@ mod tests {
         let second = [((worker(3), none), &[][..]), ((worker(2), none), &[])];
         let files = [file(0, 5_000, &first), file(1, 5_004, &second)];
         let (added, passages) = of_two(files);
-        assert_eq!(added, Added { passages: 4, of_ucx: 2, ranks: 2 });
+        assert_eq!(added, Added { passages: 2, of_ucx: 2, of_pml: 0, ranks: 2 });
+        // What rank 0 reads from rank 1 is sent by that.
         let expected = [
-            (Rank(0), vec![passage(10, 1, false, 100), passage(20, 1, true, 5)]),
-            (Rank(1), vec![passage(6, 0, true, 100), passage(16, 0, false, 5)]),
+            (Rank(0), vec![passage(10, 1, false, 100)]),
+            (Rank(1), vec![passage(16, 0, false, 5)]),
         ];
         assert_eq!(passages, expected);
     }
 
     #[test]
-    fn where_ucx_sends_over_tcp_the_connections_count() {
+    fn where_messages_go_over_tcp_the_connections_count() {
         let none = (NO_WORKER, TRANSPORT_UCX);
         let (a, b) = (end(1, 4000), end(2, 5000));
-        for (carried, of_ucx) in [(49, 1), (50, 0)] {
-            let first = [
-                ((worker(1), none), &[][..]),
-                ((none, worker(2)), &[(10, false, 100)]),
-                ((a, b), &[(15, false, carried)]),
-            ];
-            let second = [((worker(2), none), &[][..]), ((b, a), &[(20, true, carried)])];
-            let (added, passages) = of_two([file(0, 0, &first), file(1, 0, &second)]);
-            assert_eq!(added, Added { passages: 2, of_ucx, ranks: 2 });
-            let sent = if of_ucx == 1 { (10, 100) } else { (15, u64::from(carried)) };
-            assert_eq!(passages[0].1, [passage(sent.0, 1, false, sent.1)]);
+        for (carried, messages) in [(49, 1), (50, 0)] {
+            for through in [worker(2), pml(1)] {
+                let own = (NO_WORKER, through.1);
+                let first = [
+                    ((worker(1), none), &[][..]),
+                    ((own, through), &[(10, false, 100)]),
+                    ((a, b), &[(15, false, carried)]),
+                ];
+                let second = [((worker(2), none), &[][..]), ((b, a), &[(20, true, carried)])];
+                let (added, passages) = of_two([file(0, 0, &first), file(1, 0, &second)]);
+                let told = (added.passages, added.of_ucx + added.of_pml);
+                assert_eq!(told, (2 - messages as u64, messages));
+                let sent = if messages == 1 { (10, 100) } else { (15, u64::from(carried)) };
+                assert_eq!(passages[0].1, [passage(sent.0, 1, false, sent.1)]);
+            }
         }
+    }
+
+    #[test]
+    fn messages_of_open_mpi_name_the_rank() {
+        let own = (NO_WORKER, TRANSPORT_PML);
+        let first = [
+            ((own, pml(1)), &[(10, false, 100)][..]),
+            // No such rank, and the rank itself.
+            ((own, pml(2)), &[(10, false, 7)]),
+            ((own, pml(0)), &[(10, false, 8)]),
+        ];
+        let (added, passages) = of_two([file(0, 0, &first), file(1, 0, &[])]);
+        assert_eq!(added, Added { passages: 1, of_ucx: 0, of_pml: 1, ranks: 2 });
+        let expected = [(Rank(0), vec![passage(10, 1, false, 100)]), (Rank(1), vec![])];
+        assert_eq!(passages, expected);
     }
 
     #[test]
@@ -479,7 +550,7 @@ mod tests {
         fs::write(&paths[1], file(1, 5_000, &[((b, a), &[(15, true, 100)])])).unwrap();
         let hosts = ["x".to_owned(), "y".to_owned()];
         let added = add(&profile, &paths, &hosts).unwrap();
-        assert_eq!(added, Added { passages: 3, of_ucx: 0, ranks: 2 });
+        assert_eq!(added, Added { passages: 3, of_ucx: 0, of_pml: 0, ranks: 2 });
         let expected = [
             (Rank(0), vec![passage(10, 1, false, 100), passage(20, 1, true, 5)]),
             (Rank(1), vec![passage(15, 0, true, 100)]),

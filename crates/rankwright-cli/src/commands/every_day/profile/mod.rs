@@ -63,8 +63,8 @@ pub(crate) struct Profile {
     #[arg(long)]
     events: bool,
     /// Also record when the network is used, for `timeline`: mpi (every call in order, as --events),
-    /// transport (calls, and what goes over TCP connections or through UCX), device (what the network devices of each
-    /// node count, every 10 ms); several with commas
+    /// transport (calls, and what goes over TCP connections, through UCX or Open MPI's PML), device (what the network
+    /// devices of each node count, every 10 ms); several with commas
     #[arg(
         long,
         value_enum,
@@ -102,7 +102,7 @@ pub(crate) struct Profile {
 enum TimesOf {
     /// The calls of MPI in their order
     Mpi,
-    /// TCP connections and messages through UCX, and the calls of MPI
+    /// TCP connections and messages through UCX and Open MPI's PML, and the calls of MPI
     Transport,
     /// The counters of network devices
     Device,

@@ -30,13 +30,16 @@ pub(super) fn add(
     let hosts: Vec<String> = recorded.ranks.iter().map(|rank| rank.host.clone()).collect();
     let added = transport::add(profile, &files, &hosts)
         .with_context(|| format!("{} has nothing of what ranks sent", profile.display()))?;
-    let pieces = added.passages.saturating_sub(2 * added.of_ucx as u64);
+    let messages = added.of_ucx + added.of_pml;
+    let pieces = added.passages.saturating_sub(messages as u64);
     let mut parts = Vec::new();
-    if pieces > 0 || added.of_ucx == 0 {
+    if pieces > 0 || messages == 0 {
         parts.push(format!("{pieces} pieces over TCP connections"));
     }
-    if added.of_ucx > 0 {
-        parts.push(counted(added.of_ucx, "message") + " handed to UCX");
+    for (messages, to) in [(added.of_ucx, "UCX"), (added.of_pml, "Open MPI's PML")] {
+        if messages > 0 {
+            parts.push(counted(messages, "message") + " handed to " + to);
+        }
     }
     output::note(verbosity, format!("{:<16}{}", "transport", parts.join(", ")));
     if added.ranks < ranks {
@@ -44,8 +47,8 @@ pub(super) fn add(
         let text = format!("partial: what {missing} of {ranks} ranks sent is missing");
         output::warn(verbosity, text);
     } else if added.passages == 0 {
-        let text = "no bytes between ranks went over TCP connections or through UCX: the MPI library uses other \
-                    ways, of which `--timeline device` tells when";
+        let text = "no bytes between ranks went over TCP connections, through UCX or Open MPI's PML: the MPI library \
+                    uses other ways, of which `--timeline device` tells when";
         output::warn(verbosity, text);
     }
     Ok(added.ranks >= ranks)

@@ -36,8 +36,8 @@ pub(super) struct RunOptions {
     #[arg(long, value_name = "FILE")]
     placement: Option<PathBuf>,
     /// What tells when bytes are sent: mpi (calls, when messages are handed to the library), transport
-    /// (when bytes are handed to the kernel on TCP connections, or messages to UCX), or replay (the calls replayed under
-    /// --placement, as a prediction) [default: transport if it was recorded, else mpi]
+    /// (when bytes are handed to the kernel on TCP connections, or messages to UCX or Open MPI's PML), or replay (the
+    /// calls replayed under --placement, as a prediction) [default: transport if it was recorded, else mpi]
     #[arg(long, value_enum, value_name = "SOURCE", hide_possible_values = true)]
     times: Option<Times>,
     /// Bandwidth of the one network device that each host has, without a cluster
@@ -157,7 +157,7 @@ impl RunOptions {
             Some(Times::Replay) => Ok(TimesFrom::Replay),
             Some(Times::Transport) if !has_transport => {
                 let text = format!(
-                    "{}: --times transport: nothing that ranks sent over TCP or UCX was recorded; \
+                    "{}: --times transport: nothing that ranks sent over TCP, UCX or Open MPI's PML was recorded; \
                      record the run with `rankwright profile --timeline transport`, and with an MPI \
                      library that uses TCP",
                     self.profile

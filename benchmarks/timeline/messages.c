@@ -1,4 +1,4 @@
-/* through_ucx COUNT: rank 0 sends messages of 8 bytes to rank 1; prints ns of its processor time per message, the least
+/* messages COUNT: rank 0 sends messages of 8 bytes to rank 1; prints ns of its processor time per message, the least
  * of 20 rounds. */
 #define _GNU_SOURCE
 #include <mpi.h>

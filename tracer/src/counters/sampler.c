@@ -2,12 +2,12 @@
 
 #include "../format/counters_format.h"
 #include "../mpi/warning.h"
+#include "../network/piece_file.h"
 #include "../process/clock.h"
 #include "../process/image.h"
 #include "../process/state.h"
 #include "../storage/arena.h"
 #include "clock_offset.h"
-#include "piece_file.h"
 #include "sources.h"
 
 #include <errno.h>
