@@ -43,14 +43,16 @@ struct PortUser {
 /// The ranks of one multicast, counted.
 #[derive(Debug, Clone)]
 pub(super) struct MulticastCount {
-    /// Members. Index: site.
-    members: Vec<f64>,
-    /// Index: site.
-    senders: Vec<f64>,
-    /// Members. Index: node.
-    node_members: Vec<f64>,
-    /// Index: node.
-    node_senders: Vec<f64>,
+    /// Of each node, followed by those of its sites: a step needs the counts of two nodes in each multicast of a rank, and
+    /// they come from memory.
+    counts: Box<[Members]>,
+}
+
+/// Ranks of a multicast at a node or a site: whole numbers, exact up to 16 million.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+struct Members {
+    all: f32,
+    senders: f32,
 }
 
 /// Ends of clocks that are distinguished.
@@ -78,24 +80,50 @@ impl NodePort {
 impl MulticastCount {
     /// Whether a node has a sender.
     pub(super) fn sends_from(&self, sites: &Sites, site: u32) -> bool {
-        self.node_senders[sites.sites[site as usize].node] != 0.0
+        self.at_node(sites, sites.sites[site as usize].node).senders != 0.0
     }
 
     pub(super) fn new(sites: &Sites) -> Self {
-        let (sites, nodes) = (vec![0.0; sites.sites.len()], vec![0.0; sites.nodes.len()]);
-        let (members, senders) = (sites.clone(), sites);
-        Self { members, senders, node_members: nodes.clone(), node_senders: nodes }
+        let count = sites.sites.len() + sites.nodes.len();
+        Self { counts: vec![Members::default(); count].into() }
     }
 
     /// Adds a member at a site, or takes it away if `sign` is -1.
-    pub(super) fn add(&mut self, sites: &Sites, site: usize, sign: f64, sends: bool) {
+    pub(super) fn add(&mut self, sites: &Sites, site: usize, sign: f32, sends: bool) {
         let node = sites.sites[site].node;
-        self.members[site] += sign;
-        self.node_members[node] += sign;
-        if sends {
-            self.senders[site] += sign;
-            self.node_senders[node] += sign;
+        for at in [place_of_node(sites, node), place_of_site(node, site)] {
+            let members = &mut self.counts[at];
+            members.all += sign;
+            members.senders += if sends { sign } else { 0.0 };
         }
+    }
+
+    fn at_node(&self, sites: &Sites, node: usize) -> Members {
+        self.counts[place_of_node(sites, node)]
+    }
+
+    /// `node`: that of the site.
+    fn at_site(&self, node: usize, site: usize) -> Members {
+        self.counts[place_of_site(node, site)]
+    }
+}
+
+/// Positions in [`MulticastCount::counts`].
+fn place_of_node(sites: &Sites, node: usize) -> usize {
+    sites.nodes[node].sites.start + node
+}
+
+fn place_of_site(node: usize, site: usize) -> usize {
+    site + node + 1
+}
+
+impl Members {
+    fn all(self) -> f64 {
+        f64::from(self.all)
+    }
+
+    fn senders(self) -> f64 {
+        f64::from(self.senders)
     }
 }
 
@@ -185,17 +213,19 @@ impl Setup {
         node: usize,
         sign: f64,
     ) {
-        if count.node_members[node] == 0.0 {
+        let at_node = count.at_node(&self.sites, node);
+        if at_node.all == 0.0 {
             return;
         }
         let (length, ticks) = (self.lengths[multicast.length], sign * multicast.clock.rounds);
         let end = multicast.clock.end;
-        let remote = multicast.members.len() as f64 - count.node_members[node];
-        let outside = multicast.senders.len() as f64 - count.node_senders[node];
+        let remote = multicast.members.len() as f64 - at_node.all();
+        let outside = multicast.senders.len() as f64 - at_node.senders();
         let sites = self.sites.nodes[node].sites.clone();
         for number in sites.clone() {
             let site = &self.sites.sites[number];
-            let (members, senders) = (count.members[number], count.senders[number]);
+            let at_site = count.at_site(node, number);
+            let (members, senders) = (at_site.all(), at_site.senders());
             // All senders are members, and most sites have none of a small multicast.
             if members == 0.0 {
                 continue;
@@ -206,10 +236,11 @@ impl Setup {
                 let (mut messages, mut work) = (remote, remote * service);
                 let local = self.sites.local(multicast.length, number);
                 for (other, local) in sites.clone().zip(local) {
-                    if count.members[other] == 0.0 {
+                    let members = count.at_site(node, other).all();
+                    if members == 0.0 {
                         continue;
                     }
-                    let to = count.members[other] - f64::from(u8::from(other == number));
+                    let to = members - f64::from(u8::from(other == number));
                     let accesses = if local.first > 0.0 { 1.0 + local.rest_count } else { 0.0 };
                     messages += to * accesses;
                     work += to * (local.first + local.rest);
@@ -226,9 +257,10 @@ impl Setup {
             let (mut out, mut into) = (Offered::default(), Offered::default());
             for PortUser { site, share, time } in &port.users {
                 let (work, messages) = (length * time, remote * share);
-                let senders = ticks * count.senders[*site];
+                let at_site = count.at_site(node, *site);
+                let senders = ticks * at_site.senders();
                 out.add(Offered::new(senders, messages, messages * work, messages * work));
-                let received = ticks * count.members[*site] * outside * share;
+                let received = ticks * at_site.all() * outside * share;
                 into.add(Offered::new(received, 1.0, work, work));
             }
             for (server, offered) in [(port.out, out), (port.into, into)] {
@@ -249,7 +281,7 @@ impl Setup {
         sign: f64,
     ) {
         // All senders are members. Most nodes have none of a small multicast, and routes take long.
-        let has_members = |node: &usize| count.node_members[*node] != 0.0;
+        let has_members = |node: &usize| count.at_node(&self.sites, *node).all != 0.0;
         if !has_members(&node) {
             return;
         }
@@ -257,7 +289,8 @@ impl Setup {
         let end = multicast.clock.end;
         for other in others.filter(has_members) {
             for (from, to) in [(node, other), (other, node)] {
-                let messages = ticks * count.node_senders[from] * count.node_members[to];
+                let [sender, receiver] = [from, to].map(|node| count.at_node(&self.sites, node));
+                let messages = ticks * sender.senders() * receiver.all();
                 for link in self.sites.links_between(from, to) {
                     let work = length * link.time;
                     sums.add(link.server, end, Offered::new(messages, 1.0, work, work));

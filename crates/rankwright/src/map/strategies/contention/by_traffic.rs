@@ -139,15 +139,18 @@ impl Walk<'_> {
             step += 1;
             let moves = self.neighbourhood.step(&self.layout, &self.load, &mut self.random);
             if moves.is_empty() {
+                self.neighbourhood.was_taken(false);
                 continue;
             }
             self.load.change(moves);
             let cost = cost(&self.load);
             if !accepts(cost - self.cost, temperature, &mut self.random) {
                 self.load.undo();
+                self.neighbourhood.was_taken(false);
                 continue;
             }
             self.layout.apply(moves);
+            self.neighbourhood.was_taken(true);
             self.cost = cost;
             if cost < best.1 - 1e-9 {
                 best.1 = cost;

@@ -233,15 +233,18 @@ impl Walk<'_> {
             let offered = &mut self.chain.offered;
             let moves = self.neighbourhood.step(&self.layout, offered, &mut self.random);
             if moves.is_empty() {
+                self.neighbourhood.was_taken(false);
                 continue;
             }
             offered.change(moves);
             let taken = self.chain.accepted_cost(self.rough, temperature, &mut self.random);
             let Some(cost) = taken else {
                 self.chain.offered.undo();
+                self.neighbourhood.was_taken(false);
                 continue;
             };
             self.layout.apply(moves);
+            self.neighbourhood.was_taken(true);
             self.rough = cost;
             if cost < best.1 - 1e-9 {
                 best.1 = cost;
@@ -272,12 +275,14 @@ impl Walk<'_> {
             let offered = &mut self.chain.offered;
             let moves = self.neighbourhood.step(&self.layout, offered, &mut self.random);
             if moves.is_empty() {
+                self.neighbourhood.was_taken(false);
                 continue;
             }
             offered.change(moves);
             let taken = self.chain.accepted_cost(self.rough, temperature, &mut self.random);
             let Some(rough) = taken else {
                 self.chain.offered.undo();
+                self.neighbourhood.was_taken(false);
                 continue;
             };
             let expected = rough - self.rough;
@@ -286,9 +291,11 @@ impl Walk<'_> {
             evaluations += 1 + fluid.server_steps() / LARGE_EVALUATION;
             if !accepts(cost - self.cost - expected, temperature, &mut self.random) {
                 offered.undo();
+                self.neighbourhood.was_taken(false);
                 continue;
             }
             self.layout.apply(moves);
+            self.neighbourhood.was_taken(true);
             self.rough += expected;
             self.cost = cost;
             if cost < best.1 {

@@ -8,6 +8,10 @@ use crate::random::Generator;
 
 /// One of this number of steps moves a group, and one a run.
 const MIX: usize = 8;
+/// Groups and runs take as long as dozens of single moves. Where none of this number of them was taken, they are
+/// rare: only one of [`RARE`] is tried, instead of the others a single move.
+const TRIES: u32 = 128;
+const RARE: usize = 8;
 /// One of this number of moves of a single rank goes to any slot, the others to a node where it has a
 /// peer: four times as many steps to any slot find no better placements.
 const PEERS: usize = 4;
@@ -41,6 +45,31 @@ impl Equivalence for MovingLoad {
     }
 }
 
+/// The kinds of steps that move many ranks.
+#[derive(Debug, Clone, Copy)]
+enum Many {
+    Group,
+    Run,
+}
+
+/// How steps of a kind fared lately.
+#[derive(Debug, Clone, Copy, Default)]
+struct Record {
+    tried: u32,
+    taken: u32,
+    rare: bool,
+}
+
+impl Record {
+    fn count(&mut self, taken: bool) {
+        self.tried += 1;
+        self.taken += u32::from(taken);
+        if self.tried == TRIES {
+            *self = Self { rare: self.taken == 0, ..Self::default() };
+        }
+    }
+}
+
 /// Draws random steps from a placement to its neighbours.
 #[derive(Debug, Clone)]
 pub(super) struct Neighbourhood {
@@ -54,6 +83,10 @@ pub(super) struct Neighbourhood {
     node_of: Vec<u32>,
     /// The largest number of ranks that move together from one node to another, 1 to 64.
     most: usize,
+    /// Index: [`Many`].
+    records: [Record; 2],
+    /// What the present step is; `None`: it moves few ranks.
+    many: Option<Many>,
     /// The present step: global ranks, each with the device slot it moves to.
     moves: Vec<(usize, usize)>,
 }
@@ -71,7 +104,8 @@ impl Neighbourhood {
         }
         let most = nodes.iter().map(ExactSizeIterator::len).max().unwrap_or(1).clamp(1, 64);
         let slots = nodes.iter().cloned().flatten().collect();
-        Self { job_of, nodes, slots, node_of, most, moves: Vec::new() }
+        let records = [Record::default(); 2];
+        Self { job_of, nodes, slots, node_of, most, records, many: None, moves: Vec::new() }
     }
 
     /// A random step: global ranks, each with the device slot it moves to. Empty if the step would
@@ -84,10 +118,18 @@ impl Neighbourhood {
     ) -> &[(usize, usize)] {
         self.moves.clear();
         let rank = random.below(layout.device_slot_of().len());
-        match random.below(MIX) {
-            0 => self.group(layout, random, rank),
-            1 => self.run(layout, random, rank),
-            2 | 3 if layout.device_slots().has_choice() => self.devices(layout, random, rank),
+        let kind = random.below(MIX);
+        self.many = match kind {
+            0 => self.unless_rare(Many::Group, random),
+            1 => self.unless_rare(Many::Run, random),
+            _ => None,
+        };
+        match (self.many, kind) {
+            (Some(Many::Group), _) => self.group(layout, random, rank),
+            (Some(Many::Run), _) => self.run(layout, random, rank),
+            (None, 2 | 3) if layout.device_slots().has_choice() => {
+                self.devices(layout, random, rank);
+            }
             _ => {
                 let slot = match random.below(PEERS) {
                     0 => self.slots[random.below(self.slots.len())],
@@ -100,6 +142,18 @@ impl Neighbourhood {
             self.moves.clear();
         }
         &self.moves
+    }
+
+    /// Whether the present step was taken: to be told of each.
+    pub(super) fn was_taken(&mut self, taken: bool) {
+        if let Some(many) = self.many {
+            self.records[many as usize].count(taken);
+        }
+    }
+
+    fn unless_rare(&self, many: Many, random: &mut Generator) -> Option<Many> {
+        let rare = self.records[many as usize].rare;
+        (!rare || random.below(RARE) == 0).then_some(many)
     }
 
     /// A random slot on the node of a rank that `rank` exchanges messages with; without one, any slot.
