@@ -259,7 +259,7 @@ fn other_labs() -> anyhow::Result<String> {
 }
 
 /// Where labs are kept: `/run/rankwright-lab` for root, else in the user's runtime folder.
-fn root() -> anyhow::Result<PathBuf> {
+pub(crate) fn root() -> anyhow::Result<PathBuf> {
     let variable =
         |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let absolute = |name: &str, path: PathBuf| {
@@ -276,9 +276,12 @@ fn root() -> anyhow::Result<PathBuf> {
     if fs::metadata("/proc/self").context("/proc/self")?.uid() == 0 {
         return Ok(PathBuf::from("/run/rankwright-lab"));
     }
-    let runtime = variable("XDG_RUNTIME_DIR").context(
-        "XDG_RUNTIME_DIR is not set, so a lab has no folder; set it to one of your folders",
-    )?;
+    let runtime = variable("XDG_RUNTIME_DIR").with_context(|| {
+        format!(
+            "XDG_RUNTIME_DIR is not set, so a lab has no folder; set it, or {FOLDER_VARIABLE}, to one of \
+             your folders"
+        )
+    })?;
     Ok(absolute("XDG_RUNTIME_DIR", runtime)?.join("rankwright-lab"))
 }
 

@@ -11,7 +11,7 @@ use crate::holder::{Holder, Privilege};
 use crate::network::{self, HEAD, Network};
 use crate::services::{Running, Slurm, relay};
 use crate::state::{Folder, Lab, LabName, Node};
-use crate::{description, down, process, remote_shell, tools};
+use crate::{description, down, process, remote_shell, state, tools};
 
 /// The plan of a lab.
 #[derive(Debug, Clone)]
@@ -186,12 +186,14 @@ fn write_agent(folder: &Folder) -> anyhow::Result<()> {
         .with_context(|| path.display().to_string())
 }
 
-/// Whether a lab can be made here: its programs are installed, and namespaces are permitted. Returns whether
-/// that is as root.
+/// Whether a lab can be made here: its programs are installed, namespaces are permitted, and it is known where
+/// its record goes. Returns whether that is as root.
 ///
 /// # Errors
 /// With what is missing or refused, and what to do.
 pub fn ready() -> anyhow::Result<bool> {
     tools::check("a lab", &tools::TOOLS)?;
-    Ok(Privilege::probe()? == Privilege::Root)
+    let privilege = Privilege::probe()?;
+    state::root()?;
+    Ok(privilege == Privilege::Root)
 }

@@ -32,6 +32,11 @@ impl Hosts {
         }
     }
 
+    /// Whether a host is one of them.
+    pub(crate) fn has(&self, host: &str) -> bool {
+        self.names().iter().any(|name| same_host(name, host))
+    }
+
     /// The number of granted CPUs or slots of a host; `None` if the host or the number is not
     /// known.
     pub(crate) fn cpus_of(&self, host: &str) -> Option<u32> {
@@ -270,11 +275,6 @@ impl BatchJob {
             tasks: if of_slurm { count("SLURM_NTASKS") } else { None },
             shares,
         }))
-    }
-
-    /// Whether a host belongs to the job.
-    pub(crate) fn has(&self, host: &str) -> bool {
-        self.hosts.names().iter().any(|name| same_host(name, host))
     }
 }
 

@@ -5,6 +5,7 @@ use std::num::NonZeroUsize;
 use rankwright::cluster::read::live;
 use rankwright::cluster::{Cluster, ClusterDescription, hostlist};
 use rankwright::files::InputError;
+use rankwright::units::counted;
 
 /// This host as a cluster of one node; the PUs that this process may use are free.
 pub(crate) fn cluster() -> anyhow::Result<Cluster> {
@@ -20,11 +21,21 @@ pub(crate) fn usable_pus() -> NonZeroUsize {
     std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN)
 }
 
-/// The mean number of threads that ran or waited for a PU of this host in the last minute; `None` if the
-/// kernel does not tell.
-pub(crate) fn load() -> Option<f64> {
+/// The mean number of threads that ran or waited for a PU of this host in the last minute, in words, if there
+/// were more than this process may use; `None` if the kernel does not tell.
+pub(crate) fn overload() -> Option<String> {
     let text = std::fs::read_to_string("/proc/loadavg").ok()?;
-    text.split_whitespace().next()?.parse().ok()
+    let load: f64 = text.split_whitespace().next()?.parse().ok()?;
+    let pus = usable_pus().get();
+    let pus_in_words = counted(pus, "PU");
+    (load > pus as f64).then(|| format!("the load of this host is {load:.1} on {pus_in_words}"))
+}
+
+/// Whether this process runs as root.
+#[expect(unsafe_code, reason = "the standard library has no call for this")]
+pub(crate) fn is_root() -> bool {
+    // SAFETY: no arguments, no memory, cannot fail.
+    unsafe { libc::geteuid() == 0 }
 }
 
 /// The name of this host.

@@ -6,6 +6,7 @@ pub(crate) mod every_node;
 pub(crate) mod files;
 pub(crate) mod lab;
 pub(crate) mod launch_line;
+pub(crate) mod made_for;
 pub(crate) mod network_stack;
 pub(crate) mod prepared;
 pub(crate) mod preview;

@@ -11,11 +11,13 @@ use rankwright::placement::{
 };
 use rankwright::rails::fabric::LocalRanks;
 use rankwright::rails::gpus;
+use rankwright::units::counted;
 use rankwright_lab::is_default_of_lab;
 use rankwright_shim_format::visible_gpus;
 
 use super::network_stack::{device_variables, set_device_variables};
 use super::{lab, unknown_hosts};
+use crate::host::batch_job::Hosts;
 use crate::host::mpi::launcher::library_name;
 use crate::host::shim::shim_beside_us;
 use crate::options::inputs::read_text_or_stdin;
@@ -144,6 +146,27 @@ impl Prepared {
             // A program of the user's instead of ssh may know the hosts.
             let cluster = lab::Described::from(&self.placement.cluster);
             self.agent.is_none().then(|| cluster.why_unreachable(self.hosts(jobs))).flatten()
+        })
+    }
+
+    /// That hosts of jobs are not granted to the batch job with this title, if so.
+    pub(crate) fn hosts_not_granted(
+        &self,
+        jobs: &[&JobEntry],
+        title: &str,
+        granted: &Hosts,
+    ) -> Option<String> {
+        let hosts = self.hosts(jobs);
+        let foreign: Vec<&str> = hosts.iter().copied().filter(|host| !granted.has(host)).collect();
+        (!foreign.is_empty()).then(|| {
+            format!(
+                "{} of the {} of the placement {} not granted: {}; {title} has {}",
+                foreign.len(),
+                counted(hosts.len(), "host"),
+                if foreign.len() == 1 { "is" } else { "are" },
+                hostlist::compress(&foreign),
+                hostlist::compress(&granted.names())
+            )
         })
     }
 

@@ -12,7 +12,7 @@ use rankwright::units::Seconds;
 use tempfile::TempDir;
 
 use crate::host::mpi::launcher::MpiLauncher;
-use crate::host::{child, find_program};
+use crate::host::{child, find_program, this_host};
 use crate::launching::files::write_files;
 use crate::launching::prepared::{Prepared, StartedBy};
 use crate::output::exit_code::NotStarted;
@@ -204,17 +204,17 @@ fn readable_by_all() -> std::fs::Permissions {
 }
 
 /// Open MPI refuses to start as root unless two variables are set, which is left to the user.
-#[expect(unsafe_code, reason = "the standard library has no call for this")]
 pub(crate) fn refuse_root(
     launcher_arguments: &[String],
     installed: &MpiLauncher,
 ) -> Result<(), NotStarted> {
     const CONSENT: [&str; 2] = ["OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"];
-    // SAFETY: no arguments, no memory, cannot fail.
-    let root = unsafe { libc::geteuid() } == 0;
     let consents = CONSENT.iter().all(|name| std::env::var_os(name).is_some_and(|v| v == "1"))
         || launcher_arguments.iter().any(|argument| argument == "--allow-run-as-root");
-    if !root || consents || !matches!(installed.launcher.software, Software::OpenMpi(_)) {
+    if !this_host::is_root()
+        || consents
+        || !matches!(installed.launcher.software, Software::OpenMpi(_))
+    {
         return Ok(());
     }
     let why = format!(

@@ -148,7 +148,11 @@ impl Defaults {
             true => format!("`{what}` in {OF_SITE} or in your own site.toml"),
             false => format!("{PARTITION} to one of {names}, which site.toml has"),
         };
-        UsageError(format!("no {what}: give {option}, or set {variable}, or {choose}"))
+        let describe = match what == "cluster" && here.is_none() && names.is_empty() {
+            true => "; `rankwright cluster discover -o cluster.toml` describes this node",
+            false => "",
+        };
+        UsageError(format!("no {what}: give {option}, or set {variable}, or {choose}{describe}"))
     }
 }
 

@@ -44,11 +44,13 @@ pub(crate) struct NotStarted {
 }
 
 impl NotStarted {
-    /// An error before the start of the program; its exit code is 125 unless it has another.
+    /// An error before the start of the program; its exit code is 125 unless it has another, or the command
+    /// line is wrong.
     pub(crate) fn by_us_unless_known(error: anyhow::Error) -> Self {
-        error
-            .downcast::<Self>()
-            .unwrap_or_else(|error| Self { code: 125, why: format!("{error:#}") })
+        error.downcast::<Self>().unwrap_or_else(|error| {
+            let is_usage = error.chain().any(<dyn std::error::Error>::is::<UsageError>);
+            Self { code: if is_usage { USAGE } else { 125 }, why: format!("{error:#}") }
+        })
     }
 }
 
@@ -116,5 +118,8 @@ mod tests {
         assert_eq!(of(&anyhow::anyhow!("disk full")), ExitCode::from(1));
         let missing = NotStarted { code: 127, why: "mpirun: not found".to_owned() };
         assert_eq!(of(&missing.into()), ExitCode::from(127));
+        let before = |error: anyhow::Error| NotStarted::by_us_unless_known(error).code;
+        assert_eq!(before(InputError::new("a", "b", "c").into()), 125);
+        assert_eq!(before(UsageError("--compare: one way".to_owned()).into()), 2);
     }
 }

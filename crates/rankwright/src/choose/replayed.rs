@@ -87,8 +87,9 @@ fn replay_all(
     }
     let Some(replayer) = Replayer::open_while(recordings, &mut keeps_on)? else { return late() };
     // An algorithm of the library may send many more messages than the clocks, by which the work was
-    // estimated.
-    let most_events = EVENTS * options.messages / (COST * chosen.len() as u64);
+    // estimated. Under a time limit any number of messages is affordable.
+    let of_all = EVENTS.saturating_mul(options.messages);
+    let most_events = of_all / (COST * chosen.len() as u64);
     let replay = |replayer: &Replayer, at: usize| {
         let mut too_long = false;
         let mut observer = |progress: &Progress| {

@@ -4,6 +4,7 @@ use super::read::arguments::Arguments;
 use super::read::job_script::mpi::Mpi;
 use super::read::job_script::{self, SEVERAL};
 use super::read::rankfile::is_hostfile;
+use super::read::script::is_mpi_launcher;
 use super::{FORMATS, Format, Reading, find};
 use crate::cluster::Cluster;
 use crate::files::InputError;
@@ -172,6 +173,9 @@ fn by_content(text: &str) -> Result<Vec<&'static str>, &'static str> {
         lines.filter(|line| !line.is_empty())
     };
     let first = lines().next().ok_or("no line with content")?;
+    if first.starts_with('{') && text.contains("\"workload_digest\"") {
+        return Err("a placement, of which `rankwright launch` writes files for a launcher");
+    }
     if first.starts_with("rankwright-ranks-map") {
         return Err("the ranks.map of rankwright-exec, which `rankwright launch` wrote");
     }
@@ -215,6 +219,11 @@ fn has_several_words(line: &str) -> bool {
     line.split_whitespace().count() > 1 && !line.contains(',')
 }
 
+/// A path without its folders.
+fn file_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or_default()
+}
+
 fn script(text: &str) -> Result<Vec<&'static str>, &'static str> {
     match job_script::systems(text)[..] {
         [] => {}
@@ -237,11 +246,18 @@ fn script(text: &str) -> Result<Vec<&'static str>, &'static str> {
     }
     let is_launch = |line: &str| {
         let mut words = line.split_whitespace();
-        words.any(|word| word.rsplit('/').next() == Some("srun"))
+        words.any(|word| file_name(word) == "srun")
             && words.any(|word| word == "-w" || word.starts_with("--nodelist"))
     };
     if text.lines().any(is_launch) {
         return Ok(vec!["slurm"]);
+    }
+    let mut firsts = text.lines().filter_map(|line| line.split_whitespace().next());
+    if firsts.any(|word| is_mpi_launcher(file_name(word))) {
+        return Err(
+            "a script with `mpirun` and no lines for a batch system (for what `mpirun` does with a hostfile, \
+             lint that file and give the line in --launcher-args)",
+        );
     }
     Err("a script whose srun, if any, names no hosts (-w)")
 }

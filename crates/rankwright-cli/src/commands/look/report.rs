@@ -12,7 +12,7 @@ use rankwright::estimate::Load;
 use rankwright::files::{check_writable, first_bytes, read_text, write_atomically};
 use rankwright::launch::{Launcher, shell};
 use rankwright::map::Strategy;
-use rankwright::placement::{Granularity, Placement, PlacementFile, RanksPer, Share, digest};
+use rankwright::placement::{Granularity, Placement, PlacementFile, RanksPer, Share};
 use rankwright::report::page::{
     Command, Names, PlacementRole, Report as Page, ReportForm, Shown, Simulated,
 };
@@ -20,6 +20,7 @@ use rankwright::sim::replicate;
 use rankwright::traffic::{Job as TrafficJob, Workload};
 
 use crate::host::signals::interrupt;
+use crate::launching::made_for;
 use crate::launching::preview::{preview, with_launches};
 use crate::options::{
     Given, NodeGroupOptions, ProgramsOption, RankSize, SearchOptions, SelectionOptions, finished,
@@ -307,17 +308,13 @@ fn refuse_others(
     (cluster, workload): (&Cluster, &Workload),
 ) -> anyhow::Result<()> {
     let inputs = [
-        ("cluster.digest", &file.cluster.digest, digest(cluster), "--on", &cluster.name),
-        ("workload_digest", &file.workload_digest, digest(workload), "--profile", &workload.name),
+        (made_for::other_cluster(file, cluster), "that cluster with --on"),
+        (made_for::other_workload(file, workload), "that workload with --profile"),
     ];
-    for (field, made, here, option, name) in inputs {
-        if *made != here {
-            return Err(Infeasible(format!(
-                "{}: {field}: found {made}, expected {here}, the digest of `{name}`: the placement was \
-                 made for another one; give that with {option}, or place anew",
-                path.display()
-            ))
-            .into());
+    for (other, which) in inputs {
+        if let Some(other) = other {
+            let text = format!("{}: {other}: give {which}, or place anew", path.display());
+            return Err(Infeasible(text).into());
         }
     }
     Ok(())

@@ -287,6 +287,15 @@ fn a_search_without_time_answers_with_its_beginning() {
     }
 }
 
+#[test]
+fn a_recorded_run_is_replayed_within_a_time_limit() {
+    let workload =
+        ["compare", "testdata/timeline/bursts.rwp", "--on", "testdata/timeline/cluster.toml"];
+    let how = ["--strategies", "blocked,cyclic", "--time", "1 min", "--format", "json"];
+    let found = json(&run(&[&workload[..], &how].concat()).0);
+    assert_eq!(found["by"], "replay", "{found:#}");
+}
+
 fn rankwright_has_drb() -> bool {
     run(&["map", "--help"]).0.contains("drb ")
 }

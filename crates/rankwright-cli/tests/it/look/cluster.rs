@@ -277,6 +277,19 @@ fn a_hostfile_that_contradicts_the_hardware_is_told() {
 }
 
 #[test]
+fn hosts_that_the_description_of_the_others_lacks_are_told() {
+    let switches = "SwitchName=s0 Nodes=n[0-1],login[1-2]\n";
+    let folder = tempfile::tempdir().expect("a folder");
+    let all = folder.path().join("all.toml");
+    std::fs::write(&all, "[[node]]\nnames = \"n[0-3]\"\ntopology = \"core:4 pu:1\"\n").unwrap();
+    let text = warnings_of_import("topology.conf", switches, all.to_str().expect("plain text"));
+    assert!(text.contains("2 hosts not in ") && text.contains(" (login[1-2]): assumed"), "{text}");
+    // A type of nodes without names of its own is meant for all.
+    let nodes = "SwitchName=s0 Nodes=node[0-3]\n";
+    assert_eq!(warnings_of_import("topology.conf", nodes, "synthetic:core:4 pu:1"), "");
+}
+
+#[test]
 fn hosts_without_a_device_of_the_fabric_are_told() {
     let fabric = repository().join("testdata/clusters/fat-tree.ibnetdiscover");
     let fabric = std::fs::read_to_string(fabric).expect("it is there");

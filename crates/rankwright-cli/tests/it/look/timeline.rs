@@ -22,6 +22,21 @@ fn a_time_line_in_the_terminal() {
 }
 
 #[test]
+fn sends_after_the_run_fit_into_the_width_too() {
+    let rows = |more: &[&str]| {
+        let arguments = [&["timeline", "show", RUN], more].concat();
+        let output = rankwright(&arguments).output().expect("the program starts");
+        let text = String::from_utf8(output.stdout).expect("text");
+        let row =
+            text.lines().find(|line| line.starts_with("rank 0 ")).map(|it| it.chars().count());
+        row.unwrap_or_else(|| panic!("{text}"))
+    };
+    let in_time = rows(&CLUSTER);
+    let late = rows(&["--bandwidth", "1 MB/s"]);
+    assert!(late <= in_time + 1, "{late} and {in_time}");
+}
+
+#[test]
 fn a_run_with_only_counters() {
     let arguments = ["timeline", "show", "testdata/broken/timeline-only-counters.rwp"];
     let output = rankwright(&arguments).output().expect("the program starts");

@@ -173,6 +173,15 @@ fn the_busiest_device_is_as_busy_in_the_table_as_in_the_note() {
     ));
 }
 
+#[test]
+fn rates_of_devices_are_numbers_for_programs() {
+    let arguments = ["nic", "--on", "testdata/nics/four-hfis.toml", "--format", "json"];
+    let output = rankwright(&arguments).output().expect("the program starts");
+    let nics: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(nics["devices"][0]["bandwidth"], "12.5 GB/s");
+    assert_eq!(nics["devices"][0]["bytes_per_s"], 12_500_000_000_u64);
+}
+
 /// `map` of four ranks with these arguments, outside of all batch jobs but with these variables: the GPU
 /// and the first core of each rank, and what is said.
 fn gpus(more: &[&str], variables: &[(&str, &str)]) -> (Vec<String>, String) {

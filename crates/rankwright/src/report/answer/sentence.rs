@@ -3,8 +3,11 @@
 use std::collections::BTreeSet;
 
 use super::{Facts, Verdict};
-use crate::choose::{Candidate, NO_GAIN, NoSeconds, RunTimes, negligible_communication};
+use crate::choose::{Candidate, NO_GAIN, NoSeconds, PlanError, RunTimes, negligible_communication};
+use crate::cluster::LevelKind;
+use crate::map::MapError;
 use crate::ranking::{Rule, Score, counts_as_equal, rank};
+use crate::traffic::Job;
 use crate::units::Seconds;
 
 /// Waiting below this share of the time of all ranks is told as the reason why no placement helps.
@@ -86,12 +89,26 @@ impl Facts<'_> {
     fn nothing_gained(&self) -> String {
         let negligible = negligible_communication(self.workload);
         let compared = self.plan.ranking.order().len();
+        let is_silent = |job: &Job| {
+            let inside = job.flows.iter().all(|flow| flow.source == flow.destination);
+            inside && job.sources.is_empty()
+        };
+        if self.workload.jobs.iter().all(is_silent) {
+            let name = &self.workload.name;
+            return format!("No placement helps here: {name} has no messages between ranks.");
+        }
         match negligible {
             Some(share) => format!(
                 "No placement helps here: {} of the run time is communication.",
                 percent(share)
             ),
             None if compared == 1 => "Only the launcher's default was tried.".to_owned(),
+            None if self.without_time() > 0 => format!(
+                "No better placement was found in this time: {} of {} strategies had none left, and none \
+                 of the others is better than the launcher's default.",
+                self.without_time(),
+                compared + self.without_time()
+            ),
             None => match self.less_waiting_is_no_gain() {
                 Some(why) => format!("No placement helps here: {why}."),
                 None => format!(
@@ -101,6 +118,13 @@ impl Facts<'_> {
                 ),
             },
         }
+    }
+
+    /// The number of strategies that had no time to begin.
+    fn without_time(&self) -> usize {
+        let had_none =
+            |error: &PlanError| matches!(error, PlanError::Map { error: MapError::NoTime, .. });
+        self.plan.left_out.iter().filter(|(_, error)| had_none(error)).count()
     }
 
     /// That the launcher's default has all ranks on one node, if so.
@@ -240,7 +264,7 @@ impl Facts<'_> {
             )
         } else if let Some((level, share)) = crossings(best, default) {
             format!(
-                "{share} fewer bytes between {level}s than with the launcher's default; {untimed}."
+                "{share} fewer bytes between {level} than with the launcher's default; {untimed}."
             )
         } else {
             format!("Bytes travel fewer hops than with the launcher's default; {untimed}.")
@@ -249,13 +273,18 @@ impl Facts<'_> {
     }
 }
 
-/// The widest level between whose groups fewer bytes pass, and by what share.
+/// The widest level between whose groups fewer bytes pass, in words, and by what share.
 fn crossings(best: &Candidate, default: &Candidate) -> Option<(String, String)> {
     let cuts = best.load.cuts.iter().zip(&default.load.cuts).rev();
     let mut fewer = cuts.filter(|(new, old)| new.bytes.0 < old.bytes.0);
     let (new, old) = fewer.next()?;
     let share = 1.0 - new.bytes.0 as f64 / old.bytes.0 as f64;
-    Some((new.level.to_string(), percent(share)))
+    let level = match new.level {
+        LevelKind::Numa => "NUMA nodes".to_owned(),
+        LevelKind::Switch(_) => "switches".to_owned(),
+        level => format!("{level}s"),
+    };
+    Some((level, percent(share)))
 }
 
 /// A time for a table.

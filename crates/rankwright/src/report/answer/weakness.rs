@@ -8,7 +8,7 @@ use super::Facts;
 use super::sentence::small_percent;
 use crate::choose::{Basis, Evaluation};
 use crate::launch::shell;
-use crate::timeline::steadiness_of;
+use crate::timeline::{Steadiness, steadiness_of};
 use crate::traffic::Job;
 use crate::traffic::expansion::library::Estimated;
 use crate::traffic::profile::RoughComputing;
@@ -100,7 +100,7 @@ fn unsteady(job: &Job) -> Option<Weakness> {
     let profile = job.seen.events.as_ref()?;
     // What is wrong with the events is told where they are needed.
     let steadiness = steadiness_of(profile, MOST_CALLS).ok().flatten()?;
-    if steadiness.is_steady() {
+    if steadiness.is_steady() || is_of_waiting(steadiness, job) {
         return None;
     }
     let what = match steadiness.has_level() {
@@ -113,8 +113,15 @@ fn unsteady(job: &Job) -> Option<Weakness> {
             "the traffic of {} is not steady: {what}, so one placement by totals may fit no part of it",
             job.name
         ),
-        format!("see `rankwright timeline show {}`", profile.display()),
+        format!("see `rankwright timeline show {}`", shell::quote(&profile.display().to_string())),
     ))
+}
+
+/// Whether the amount may change because ranks waited for PUs: they send when these are free, whatever the
+/// program does.
+fn is_of_waiting(steadiness: Steadiness, job: &Job) -> bool {
+    let waited = job.seen.shared_pus || job.seen.undisturbed.is_some();
+    waited && !steadiness.has_level()
 }
 
 fn no_timing(facts: &Facts) -> Option<Weakness> {
@@ -245,6 +252,7 @@ mod tests {
     use crate::traffic::expansion::library::{Library, Settings};
     use crate::traffic::read::events::sample::{self, Payload};
     use crate::traffic::read::events::store;
+    use crate::units::Seconds;
 
     #[test]
     fn a_replay_is_weakened_only_by_collectives_of_a_library_that_is_not_known() {
@@ -290,6 +298,16 @@ mod tests {
         let name = profile.display().to_string();
         let workload = crate::traffic::open(&name).unwrap();
         (Weakness::of_unsteady_traffic(&workload.jobs), name)
+    }
+
+    #[test]
+    fn amounts_that_follow_from_waiting_for_pus_are_not_told() {
+        let changes = Steadiness { kpss: 1.0, quarters_differ: 0.6, partners_change: 0.0 };
+        let elsewhere = Steadiness { kpss: 0.1, quarters_differ: 0.1, partners_change: 1.0 };
+        let mut job = Job::default();
+        assert!(!is_of_waiting(changes, &job));
+        job.seen.undisturbed = Some(Seconds(1.0));
+        assert!(is_of_waiting(changes, &job) && !is_of_waiting(elsewhere, &job));
     }
 
     #[test]

@@ -10,8 +10,14 @@ use crate::report::answer::Weakness;
 /// brings its own.
 type Row = (&'static str, Severity, Addressee, &'static str, Option<&'static str>);
 
-const RECORD: Option<&str> =
-    Some("rankwright profile --events -o app.rwp -- mpirun -n {ranks} {program}");
+const RECORD: Option<&str> = Some(
+    "# with the launcher, and its options, that start your run\n\
+     rankwright profile --events -o app.rwp -- mpirun -n {ranks} {program}",
+);
+const RECORD_OVER_TIME: Option<&str> = Some(
+    "# with the launcher, and its options, that start your run\n\
+     rankwright profile --timeline mpi,device -o app.rwp -- mpirun -n {ranks} {program}",
+);
 const CALIBRATE: Option<&str> = Some("rankwright calibrate --on {description}");
 const COMPARE: Option<&str> = Some(
     "rankwright place {workload} --on {cluster} -- {program}\n\
@@ -228,9 +234,7 @@ impl Unmeasured {
                 Section::Timeline,
                 "When the network is used, by whom and by how many at once: the order of the calls was \
                  not recorded.",
-                Some(
-                    "rankwright profile --timeline mpi,device -o app.rwp -- mpirun -n {ranks} {program}",
-                ),
+                RECORD_OVER_TIME,
             ),
             Self::TimeLineOfSeveral => (
                 Section::Timeline,
@@ -356,7 +360,11 @@ mod tests {
         let all = report.findings.iter().filter_map(|finding| finding.snippet.as_ref());
         for snippet in all.chain(&report.missing[0].snippet) {
             let rest = snippet.replace("'my {cluster}.rwp'", "");
-            assert!(!rest.contains('{') && rest.starts_with("rankwright "), "{snippet}");
+            let mut typed = rest.lines().filter(|line| !line.starts_with("# "));
+            assert!(
+                !rest.contains('{') && typed.all(|line| line.starts_with("rankwright ")),
+                "{snippet}"
+            );
         }
         let snippet = report.missing[0].snippet.as_deref().unwrap();
         let expected = "run 'my placement.json' --profile 'my {cluster}.rwp'";

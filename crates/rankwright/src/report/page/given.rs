@@ -123,40 +123,9 @@ fn verdict(cluster: &Cluster, default: Option<&Simulated>, given: &Simulated) ->
         let text = "Unknown: the launcher's default has no placement here.".to_owned();
         return Verdict { text, outcome: Outcome::Unknown, details: Vec::new() };
     };
-    let against = format!("Compared with the launcher's default ({})", default.shown.name);
+    let of_default = format!("the launcher's default ({})", default.shown.name);
     let (text, outcome, details) = match (&default.replications, &given.replications) {
-        (Some(before), Some(after)) => {
-            let waiting = Change {
-                amounts: [before, after].map(|runs| runs.total_waiting.mean),
-                saved: saved_by_seed([before, after], |outcome| outcome.total_waiting),
-            };
-            let mut end = Change {
-                amounts: [before, after].map(|runs| runs.workload_finish.mean),
-                saved: saved_by_seed([before, after], |outcome| outcome.workload_finish),
-            };
-            let model = model_error(cluster);
-            end.saved.half_width += model;
-            let outcome = match (end.direction(), waiting.direction()) {
-                (Some(Direction::Less), _) => Outcome::Gain,
-                (Some(Direction::More), _) => Outcome::Fault,
-                (None, Some(Direction::Less)) => Outcome::LessWaiting,
-                (None, _) => Outcome::NoGain,
-            };
-            let seconds = |amount| format!("{:.2}", Seconds(amount));
-            let waiting = waiting.words(["less", "more"], seconds);
-            let waiting = waiting.unwrap_or_else(|| "as long".to_owned());
-            let end = end.words(["earlier", "later"], seconds);
-            let end = end.unwrap_or_else(|| "as early".to_owned());
-            let text = format!("{against}, messages wait {waiting}, and the run ends {end}.");
-            let seeds = counted(after.outcomes.len(), "seed");
-            let rates = if cluster.rates.calibrated { "" } else { " with assumed rates" };
-            let how = format!(
-                "By simulation with {seeds} of each. ± is half of the 95 % interval, and for the end {:.0} % more for what \
-                 a simulation{rates} does not know.",
-                100.0 * model
-            );
-            (text, outcome, vec![how])
-        }
+        (Some(before), Some(after)) => by_times(cluster, &of_default, [before, after]),
         _ => {
             let amounts = [default, given].map(|it| it.shown.load.inter_node.0 as f64);
             // Bytes are counted, so they have no error.
@@ -169,13 +138,61 @@ fn verdict(cluster: &Cluster, default: Option<&Simulated>, given: &Simulated) ->
             };
             let bytes = |amount| format!("{:.1}", Bytes(amount as u64));
             let text = match change.words(["fewer bytes", "more bytes"], bytes) {
-                Some(words) => format!("{against}, {words} pass between nodes."),
-                None => format!("{against}, as many bytes pass between nodes."),
+                Some(words) => format!("Compared with {of_default}, {words} pass between nodes."),
+                None => format!("Compared with {of_default}, as many bytes pass between nodes."),
             };
             (text, outcome, vec!["By bytes; the run time is unknown.".to_owned()])
         }
     };
     Verdict { text, outcome, details }
+}
+
+/// What simulated placements differ in: the end of the run decides, whatever messages wait.
+fn by_times(
+    cluster: &Cluster,
+    of_default: &str,
+    runs: [&Replications; 2],
+) -> (String, Outcome, Vec<String>) {
+    let waiting = Change {
+        amounts: runs.map(|runs| runs.total_waiting.mean),
+        saved: saved_by_seed(runs, |outcome| outcome.total_waiting),
+    };
+    let mut end = Change {
+        amounts: runs.map(|runs| runs.workload_finish.mean),
+        saved: saved_by_seed(runs, |outcome| outcome.workload_finish),
+    };
+    let model = model_error(cluster);
+    end.saved.half_width += model;
+    let outcome = match (end.direction(), waiting.direction()) {
+        (Some(Direction::Less), _) => Outcome::Gain,
+        (Some(Direction::More), _) => Outcome::Fault,
+        (None, Some(Direction::Less)) => Outcome::LessWaiting,
+        (None, _) => Outcome::NoGain,
+    };
+    let seconds = |amount| format!("{:.2}", Seconds(amount));
+    let waits = match waiting.times_as_much() {
+        Some(times) => format!("{times:.1} times as long"),
+        None => waiting.words(["less", "more"], seconds).unwrap_or_else(|| "as long".to_owned()),
+    };
+    let ends = match end.words(["earlier", "later"], seconds) {
+        Some(ends) => format!("{ends} than with"),
+        None => "as early as with".to_owned(),
+    };
+    let text = format!("The run ends {ends} {of_default}; messages wait {waits}.");
+    let seeds = counted(runs[1].outcomes.len(), "seed");
+    let rates = if cluster.rates.calibrated { "" } else { " with assumed rates" };
+    let mut details = vec![format!(
+        "By simulation with {seeds} of each. ± is half of the 95 % interval, and for the end {:.0} % more for what \
+         a simulation{rates} does not know.",
+        100.0 * model
+    )];
+    let opposed = [(Direction::Less, Direction::More), (Direction::More, Direction::Less)];
+    if let (Some(end), Some(waiting)) = (end.direction(), waiting.direction())
+        && opposed.contains(&(end, waiting))
+    {
+        details.push("Waiting is summed over all messages; the end of the run decides.".to_owned());
+    }
+    (text, outcome, details)
 }
 
 /// The time that the second of two placements saves, as a share of that of the first: the seeds are the
@@ -211,6 +228,12 @@ impl Change {
         } else {
             Direction::More
         })
+    }
+
+    /// By what factor the amount is larger, if it is at least doubled.
+    fn times_as_much(&self) -> Option<f64> {
+        let [before, after] = self.amounts;
+        (before > 0.0 && after >= 2.0 * before).then(|| after / before)
     }
 
     /// `12.0 % less (± 0.3 %)`, or both amounts if that of the other is 0; `None` without a difference.
@@ -346,6 +369,8 @@ mod tests {
             let unsure = words(change([unit, 0.9 * unit], 0.2));
             assert_eq!(unsure, share("10.0 % less (± 20.0 %)", None));
             assert_eq!(words(change([unit, 1.0004 * unit], 0.0)), (None, None));
+            assert_eq!(change([unit, 8.0 * unit], 0.0).times_as_much(), Some(8.0));
+            assert_eq!(change([unit, 1.9 * unit], 0.0).times_as_much(), None);
         }
     }
 
@@ -357,6 +382,7 @@ mod tests {
         assert_eq!(words.as_deref(), Some("104.9 MB instead of 0 B"));
         assert_eq!(change(104_857_600.0).direction(), Some(Direction::More));
         assert_eq!(change(0.0).words(["fewer", "more"], bytes), None);
+        assert_eq!(change(104_857_600.0).times_as_much(), None);
         assert_eq!(change(0.0).direction(), None);
     }
 }

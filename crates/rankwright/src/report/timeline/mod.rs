@@ -282,13 +282,17 @@ pub fn bins_of(span: f64, width: f64) -> Bins {
     Bins::new(0.0, width, ((span / width).ceil() as usize).max(1))
 }
 
-/// Empty bins over the run, to the end of its last send, but over four times the run at most.
+/// Empty bins over the run, to the end of its last send.
 #[must_use]
 pub fn bins_to_last_send(timeline: &Timeline, width: f64) -> Bins {
-    // A send may end after the run: the last bins have what is left over.
+    bins_of(last_send(timeline), width)
+}
+
+/// The end of the run or of its last send, but four times the run at most: a send may end after the run.
+#[must_use]
+pub fn last_send(timeline: &Timeline) -> f64 {
     let ends = timeline.devices.iter().filter_map(|device| device.out.occupation.busy.last());
-    let end = ends.map(|(_, end)| *end).fold(timeline.span, f64::max).min(4.0 * timeline.span);
-    bins_of(end, width)
+    ends.map(|(_, end)| *end).fold(timeline.span, f64::max).min(4.0 * timeline.span)
 }
 
 fn row(device: &Device, bins: &Bins, span: f64) -> DeviceRow {

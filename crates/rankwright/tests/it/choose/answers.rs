@@ -1,10 +1,10 @@
 //! What `place` says first: whether a placement pays, and by how much.
 
 use rankwright::Planner;
-use rankwright::choose::Plan;
+use rankwright::choose::{Plan, PlanError};
 use rankwright::cluster::Cluster;
 use rankwright::launch;
-use rankwright::map::{Effort, Strategy};
+use rankwright::map::{Effort, MapError, Strategy};
 use rankwright::report::{Answer, Role, Verdict};
 use rankwright::traffic::Workload;
 use rankwright::traffic::generate::pattern::Pattern;
@@ -159,6 +159,41 @@ fn rates_give_waiting_and_bare_traffic_gives_bytes() {
     insta::assert_snapshot!(shown(&job("halo-2d:16:renumber,length=256KiB,messages=200"), &ALL));
     // All on one node: fewer bytes between packages.
     insta::assert_snapshot!(shown(&job("halo-2d:8:renumber,length=256KiB,messages=200"), &ALL));
+}
+
+#[test]
+fn where_nothing_is_sent_that_is_the_answer() {
+    let mut job = Pattern::parse("ring:16").unwrap().job().unwrap();
+    job.flows.clear();
+    let text = answer(&Workload::single(job), &ALL).text;
+    assert_eq!(text, "No placement helps here: ring-16 has no messages between ranks.");
+}
+
+#[test]
+fn a_search_without_time_does_not_say_that_no_placement_helps() {
+    let cluster = two_nodes();
+    let job = Pattern::parse("halo-2d:16:length=256KiB,messages=200").unwrap().job().unwrap();
+    let workload = Workload::single(job);
+    let mut plan = plan(&cluster, &workload, &["blocked", "cyclic"]);
+    let mpich = launch::find("mpich").unwrap();
+    let text = |plan: &Plan| Answer::new(&cluster, &workload, plan, mpich, None).text;
+    assert!(text(&plan).starts_with("No placement helps here: "), "{}", text(&plan));
+    let strategy: Strategy = "kway".parse().unwrap();
+    let late = PlanError::Map { strategy: strategy.id().clone(), error: MapError::NoTime };
+    plan.left_out.push((strategy.id().clone(), late));
+    let told = "No better placement was found in this time: 1 of 3 strategies had none left, ";
+    assert!(text(&plan).starts_with(told), "{}", text(&plan));
+}
+
+#[test]
+fn bytes_between_numa_nodes_are_called_so() {
+    let cluster = cluster(&[(1, Kind(1, 4, 4, 1))]);
+    let pattern = "halo-2d:16:renumber,length=256KiB,messages=200";
+    let workload = Workload::single(Pattern::parse(pattern).unwrap().job().unwrap());
+    let plan = plan(&cluster, &workload, &ALL);
+    let mpich = launch::find("mpich").unwrap();
+    let text = Answer::new(&cluster, &workload, &plan, mpich, None).text;
+    assert!(text.contains(" % fewer bytes between NUMA nodes than with"), "{text}");
 }
 
 #[test]

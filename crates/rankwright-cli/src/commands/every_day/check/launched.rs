@@ -14,8 +14,8 @@ use rankwright_shim_format::ReportLine;
 use super::arguments::Check;
 use super::verdict::{self, Verdict};
 
-use crate::host::child;
 use crate::host::mpi::launcher;
+use crate::host::{batch_job, child};
 use crate::launching::prepared::Prepared;
 use crate::launching::started::{Started, duration};
 use crate::options::{Format, programs, site};
@@ -35,6 +35,16 @@ impl Check {
         let wanted = site::launcher_if_any(self.launcher)?;
         let line = (!self.program.is_empty()).then(|| programs(&self.program)).transpose()?;
         let installed = launcher::find(wanted, job.into(), line.as_ref())?;
+        let why = match batch_job::hosts_around().ok().flatten() {
+            Some((title, granted)) => prepared.hosts_not_granted(&[job], &title, &granted),
+            None if batch_job::system().is_none() => {
+                prepared.unknown_hosts(installed.launcher, &[job])
+            }
+            None => None,
+        };
+        if let Some(why) = why {
+            return Err(Infeasible(format!("{}: {why}", prepared.file())).into());
+        }
         let task = Task::Report(line.as_ref());
         let mut started = Started::new(&prepared, &installed, task, verbosity, |command| {
             command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());

@@ -29,6 +29,16 @@ const SELECTING: [&str; 7] = [
     "PSM3_NIC",
 ];
 
+/// Why a process cannot be examined.
+fn why_hidden(as_root: bool) -> &'static str {
+    match as_root {
+        true => {
+            "this container may not read the environment of other processes (capability SYS_PTRACE)"
+        }
+        false => "only root can examine processes of other users",
+    }
+}
+
 impl Check {
     /// Checks running processes of this host, against a placement if one is given.
     pub(super) fn look(&self, verbosity: &Verbosity) -> anyhow::Result<ExitCode> {
@@ -77,7 +87,8 @@ impl Check {
                     anyhow!("--pid {pid}: no such process on this host")
                 }
                 std::io::ErrorKind::PermissionDenied => {
-                    anyhow!("--pid {pid}: the process belongs to another user; ask them or root to check")
+                    let why = why_hidden(this_host::is_root());
+                    anyhow!("--pid {pid}: {why}")
                 }
                 _ => anyhow!("--pid {pid}: {error}"),
             })?);
@@ -87,10 +98,8 @@ impl Check {
         let here = system.ranks(job)?;
         if here.hidden > 0 {
             let count = here.hidden;
-            note(
-                verbosity,
-                format_args!("not checked, because they belong to other users: {count}"),
-            );
+            let why = why_hidden(this_host::is_root());
+            note(verbosity, format_args!("processes not checked, because {why}: {count}"));
         }
         if here.ranks.is_empty() {
             let of_job = job.map_or(String::new(), |job| format!(" of job {job}"));

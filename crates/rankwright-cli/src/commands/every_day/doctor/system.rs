@@ -178,8 +178,9 @@ pub(super) fn lab(_: &Here<'_>) -> Vec<Finding> {
             match text.split_once(", not found here") {
                 Some((missing, _)) => Finding::missing("lab", format!("{missing}, not found here"))
                     .packages(&packages::NAMESPACE_TOOLS),
-                None => Finding::broken("lab", text)
+                None if text.contains("namespaces") => Finding::broken("lab", text)
                     .advice("use it as root or where user namespaces are allowed"),
+                None => Finding::broken("lab", text),
             }
         }
     };

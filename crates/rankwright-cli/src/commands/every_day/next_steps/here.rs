@@ -7,8 +7,9 @@ use std::time::SystemTime;
 
 use rankwright::cluster::{self, Cluster};
 use rankwright::launch::MPI_LAUNCHERS;
+use rankwright::launch::shell::quote;
 use rankwright::placement::PlacementFile;
-use rankwright::traffic::read::profile_file::rank_count;
+use rankwright::traffic::read::profile_file::{program_name, rank_count};
 
 use crate::host::mpi::Family;
 use crate::host::this_host::usable_pus;
@@ -33,9 +34,11 @@ pub(super) struct Here {
     pub(super) placement: Option<String>,
     /// A placement for invented hosts, which starts nothing.
     pub(super) example: Option<String>,
+    /// A placement for other nodes than those of the job.
+    pub(super) elsewhere: Option<String>,
     /// `cluster.toml`, else another description.
     pub(super) cluster: Option<String>,
-    /// The program with the name of the profile.
+    /// The program that was recorded, for a shell, if it is here.
     pub(super) program: Option<String>,
     /// The jobs of the placement, each with the program of its name if that is here.
     pub(super) placed_jobs: Vec<(String, Option<String>)>,
@@ -85,21 +88,28 @@ impl Here {
             files.placement = None;
         }
         let (launcher, launchers) = launchers(job.as_ref());
-        let stem = files.profile.as_ref().and_then(|(_, name)| name.strip_suffix(".rwp"));
-        let program = stem.and_then(program_here);
+        let program = files.profile.as_ref().and_then(|(_, name)| program_of(name));
         let cluster = files.cluster.as_ref().and_then(|name| cluster::open(name).ok());
         let ranks = files.profile.as_ref().and_then(|(_, name)| rank_count(Path::new(name)));
         let cores = cluster.as_ref().map(Cluster::core_count);
         let hosts = job.as_ref().and_then(|_| batch_job::hosts_around().ok().flatten());
-        let cluster_has_job = cluster.as_ref().zip(hosts).is_some_and(|(cluster, (_, hosts))| {
-            hosts.names().into_iter().all(|host| cluster.find_node(host).is_some())
-        });
+        let cluster_has_job =
+            cluster.as_ref().zip(hosts.as_ref()).is_some_and(|(cluster, (_, hosts))| {
+                hosts.names().into_iter().all(|host| cluster.find_node(host).is_some())
+            });
         // A profile that was recorded after the placement is to be placed.
         let stale = |placement: &Dated| files.profile.as_ref().is_some_and(|p| p.0 > placement.0);
         let placement = files.placement.filter(|placement| !stale(placement));
         let name = |file: Option<Dated>| file.map(|(_, name)| name);
         let placed =
             placement.as_ref().and_then(|(_, name)| PlacementFile::read(Path::new(name)).ok());
+        let is_elsewhere =
+            placed.as_ref().zip(hosts.as_ref()).is_some_and(|(placed, (_, hosts))| {
+                placed.nodes.iter().any(|node| !hosts.has(&node.name))
+            });
+        let (placement, elsewhere) =
+            if is_elsewhere { (None, placement) } else { (placement, None) };
+        let placed = placed.filter(|_| !is_elsewhere);
         let entry = placed.as_ref().and_then(|placed| {
             let hosts = placed.nodes.iter().map(|node| node.name.as_str());
             lab::Described::from(&placed.cluster).entry_from_outside(hosts)
@@ -121,6 +131,7 @@ impl Here {
             launcher,
             program,
             placement: name(placement),
+            elsewhere: name(elsewhere),
             profile: name(files.profile),
             example: name(files.example),
             cluster: files.cluster,
@@ -128,6 +139,14 @@ impl Here {
             usable_pus: usable_pus().get(),
         }
     }
+}
+
+/// The program that a profile recorded, else that with the name of the profile, if it is in this folder.
+fn program_of(profile: &str) -> Option<String> {
+    let recorded = program_name(Path::new(profile));
+    let program = recorded.as_deref().and_then(program_here);
+    let program = program.or_else(|| program_here(profile.strip_suffix(".rwp")?));
+    program.as_deref().map(quote)
 }
 
 /// The program of this name in this folder, if it is there.

@@ -23,9 +23,12 @@ pub(crate) fn next_steps() -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The commands that come next for a profile that was just written, up to the one that places it.
-pub(crate) fn commands_to_place(profile: &Path) -> Vec<String> {
-    let (_, mut commands) = steps(&Here::look(Some(profile)));
+/// The commands that come next for a profile that was just written, up to the one that places it. `program`
+/// is what goes behind their `--`, if it is known.
+pub(crate) fn commands_to_place(profile: &Path, program: Option<String>) -> Vec<String> {
+    let here = Here::look(Some(profile));
+    let program = program.or(here.program.clone());
+    let (_, mut commands) = steps(&Here { program, ..here });
     // What follows needs the placement first.
     commands.retain(|command| !command.starts_with("rankwright run placement.json"));
     commands
@@ -54,6 +57,8 @@ fn described(here: &Here) -> String {
     let invented =
         |name: &String| format!("{name} (node names are placeholders: for planning only)");
     files.extend(here.example.as_ref().map(invented));
+    let elsewhere = |name: &String| format!("{name} (this job does not have its nodes)");
+    files.extend(here.elsewhere.as_ref().map(elsewhere));
     let files = match &files[..] {
         [] => "no profile, placement or cluster.toml in this folder".to_owned(),
         files => files.join(", "),
@@ -81,7 +86,7 @@ fn steps(here: &Here) -> (String, Vec<String>) {
 
 /// As [`steps`], for ranks that the cluster has cores for.
 fn known_steps(here: &Here) -> (&'static str, Vec<String>) {
-    let program = here.program.as_deref().map_or("./app".to_owned(), quote);
+    let program = here.program.as_deref().unwrap_or("./app");
     let run = format!("rankwright run placement.json -- {program}");
     if let Some(placement) = &here.placement {
         let what = match here.placed_jobs.len() {
@@ -223,6 +228,8 @@ mod tests {
             commands(&profile),
             ["rankwright place 'it'\\''s.rwp' -- ./app", "rankwright run placement.json -- ./app"]
         );
+        let recorded = Here { program: name("./app 'two words'"), ..profile.clone() };
+        assert_eq!(commands(&recorded)[0], "rankwright place 'it'\\''s.rwp' -- ./app 'two words'");
         let slurm = Job {
             title: "job 7 of Slurm".to_owned(),
             tasks: Some(96),
@@ -231,6 +238,9 @@ mod tests {
         };
         let inside = Here { job: Some(slurm.clone()), profile: name("a.rwp"), ..here() };
         assert_eq!(commands(&inside)[1], "rankwright run --profile a.rwp -- ./app");
+        let other_nodes = Here { elsewhere: name("p.json"), ..inside.clone() };
+        assert_eq!(commands(&other_nodes), commands(&inside));
+        assert!(text(&other_nodes).contains("a.rwp, p.json (this job does not have its nodes)\n"));
         let on_its_nodes =
             Here { cluster: name("c.toml"), cluster_has_job: true, ..inside.clone() };
         assert_eq!(

@@ -25,9 +25,10 @@ pub(super) fn add(
         .with_context(|| format!("{} has no events", profile.display()))?;
     output::note(verbosity, format!("{:<16}{} calls in order", "events", added.events));
     if !added.partial.is_empty() {
-        let ranks: Vec<u32> = added.partial.iter().map(|rank| rank.0).collect();
-        let ranks = format_index_list(&ranks);
-        output::warn(verbosity, format!("partial: the events of ranks {ranks} end early"));
+        let partial: Vec<u32> = added.partial.iter().map(|rank| rank.0).collect();
+        let noun = if partial.len() == 1 { "rank" } else { "ranks" };
+        let partial = format_index_list(&partial);
+        output::warn(verbosity, format!("partial: the events of {noun} {partial} end early"));
     }
     if files.len() < ranks {
         let count = files.len();

@@ -17,6 +17,7 @@ use std::process::{Child, ExitCode, ExitStatus};
 
 use anyhow::Context;
 use clap::Args;
+use rankwright::launch::shell;
 use rankwright::report::traffic::TrafficSummary;
 use rankwright::report::triage::Triage;
 use rankwright::report::workload::JobSummary;
@@ -127,16 +128,16 @@ impl Profile {
             counters::add(&self.output, &profile, &self.merge, false, verbosity)?;
             transport::add(&self.output, &profile, &self.merge, false, verbosity)?;
             told?;
-            self.tell_next(verbosity);
+            self.tell_next(None, verbosity);
             return Ok(ExitCode::SUCCESS);
         }
         let without_times = self.has_events() && self.gaps == Switch::Off;
         let why = " needs --gaps on, because events have times";
         refuse(&[(given("--events", without_times), why)])?;
-        let Started { mut launcher, recording } =
+        let Started { mut launcher, recording, program } =
             self.start(verbosity).map_err(NotStarted::by_us_unless_known)?;
         let status = child::wait(&mut launcher, None)?.context("the launcher still runs")?;
-        match self.record(recording, status, verbosity) {
+        match self.record(recording, program, status, verbosity) {
             // A program that failed must not look as if only its profile had.
             Err(error) if child::code(status) != 0 => output::error(&error),
             result => result?,
@@ -148,6 +149,7 @@ impl Profile {
     fn record(
         &self,
         recording: Recording,
+        program: String,
         status: ExitStatus,
         verbosity: &Verbosity,
     ) -> anyhow::Result<()> {
@@ -182,14 +184,21 @@ impl Profile {
         }
         told?;
         if status.success() {
-            self.tell_next(verbosity);
+            self.tell_next(Some(program), verbosity);
+        } else {
+            let text = format!(
+                "{}: if the program failed, the profile has only what was sent until then; record a run to \
+                 its end",
+                ended_with(status)
+            );
+            output::warn(verbosity, text);
         }
         Ok(())
     }
 
-    /// Prints the commands that come next.
-    fn tell_next(&self, verbosity: &Verbosity) {
-        let commands = next_steps::commands_to_place(&self.output);
+    /// Prints the commands that come next. `program` is what goes behind their `--`, if it is known.
+    fn tell_next(&self, program: Option<String>, verbosity: &Verbosity) {
+        let commands = next_steps::commands_to_place(&self.output, program);
         output::note(verbosity, format_args!("next: {}", commands.join("; ")));
     }
 
@@ -215,7 +224,7 @@ impl Profile {
             command.stdout(io::stderr().as_fd().try_clone_to_owned().context("standard error")?);
         }
         match child::start(&mut command) {
-            Ok(launcher) => Ok(Started { launcher, recording }),
+            Ok(launcher) => Ok(Started { launcher, recording, program: programs(&line) }),
             Err(error) => {
                 recording.remove();
                 let why = format!("{}: {error}", line.launcher.display());
@@ -278,19 +287,44 @@ const HEAVIEST: usize = 10;
 struct Started {
     launcher: Child,
     recording: Recording,
+    /// What goes behind `--` of other commands.
+    program: String,
+}
+
+/// The programs of a line with their arguments as other commands take them, for a shell: several with their
+/// numbers of ranks. `./app` if these are not told as usual.
+fn programs(line: &LaunchLine) -> String {
+    let programs: Vec<String> = line.programs().map(shell::join).collect();
+    if programs.len() == 1 {
+        return programs.join(" ");
+    }
+    let ranks = |options: &[String]| {
+        let mut pairs = options.windows(2);
+        let given = pairs.find(|pair| ["-n", "-np", "--np"].contains(&pair[0].as_str()))?;
+        given[1].parse::<u32>().ok()
+    };
+    let parts = line.options().zip(&programs);
+    let parts = parts.map(|(options, program)| Some(format!("-n {} {program}", ranks(options)?)));
+    let parts: Option<Vec<String>> = parts.collect();
+    parts.map_or("./app".to_owned(), |parts| parts.join(" : "))
+}
+
+/// How a launcher ended that did not succeed.
+fn ended_with(status: ExitStatus) -> String {
+    match status.code() {
+        Some(code) => format!("the launcher ended with exit code {code}"),
+        None => "the launcher was ended by a signal".to_owned(),
+    }
 }
 
 /// The error when nothing was recorded, with the probable cause.
 fn no_profile(status: ExitStatus, verbosity: &Verbosity) -> anyhow::Result<()> {
-    let ended = match (status.success(), status.code()) {
-        (true, _) => {
-            "the program never called MPI_Init, or the tracer was not loaded into it (it is \
+    let ended = match status.success() {
+        true => "the program never called MPI_Init, or the tracer was not loaded into it (it is \
                       linked statically, setuid or setgid, or started without LD_PRELOAD), or the \
                       disk is full, or another host cannot write to this folder"
-                .to_owned()
-        }
-        (false, Some(code)) => format!("the launcher ended with exit code {code}"),
-        (false, None) => "the launcher was ended by a signal".to_owned(),
+            .to_owned(),
+        false => ended_with(status),
     };
     let text = format!("no profile, because the ranks recorded nothing: {ended}");
     if status.success() {

@@ -6,16 +6,17 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use rankwright::cluster::{Cluster, hostlist};
+use rankwright::cluster::Cluster;
 use rankwright::ids::{PuId, PuSet};
 use rankwright::launch::Launcher;
-use rankwright::placement::{JobEntry, PlacementFile, RankEntry, digest};
+use rankwright::placement::{JobEntry, PlacementFile, RankEntry};
 use rankwright::units::counted;
 use rankwright_shim_format::devices::NotSeen;
 use rankwright_shim_format::{ReportLine, same_host, shim_options};
 
 use crate::host::batch_job::{BatchJob, pus_here};
 use crate::host::{child, this_host};
+use crate::launching::made_for;
 use crate::launching::prepared::Prepared;
 
 /// The reasons why the job would not run as placed, a sentence each. `launcher` is what starts it here, if it is
@@ -28,13 +29,13 @@ pub(super) fn misfits(
 ) -> anyhow::Result<Vec<String>> {
     let (placement, job) = (prepared.placement(), prepared.one_job()?);
     let mut misfits: Vec<String> = Vec::new();
-    misfits.extend(cluster.and_then(|cluster| other_cluster(placement, cluster)));
+    misfits.extend(cluster.and_then(|cluster| made_for::other_cluster(placement, cluster)));
     if batch.is_none() {
         let unknown = || launcher.and_then(|launcher| prepared.unknown_hosts(launcher, &[job]));
         misfits.extend(prepared.unreachable_hosts(&[job]).or_else(unknown));
     }
     if let Some(batch) = batch {
-        misfits.extend(hosts_not_granted(&prepared.hosts(&[job]), batch));
+        misfits.extend(prepared.hosts_not_granted(&[job], &batch.title, &batch.hosts));
         if !placement.cluster.emulated {
             misfits.extend(too_few_cpus(placement, job, batch));
         }
@@ -49,45 +50,6 @@ pub(super) fn misfits(
         }
     }
     Ok(misfits)
-}
-
-/// The placement was made for another cluster than the one that the user names.
-fn other_cluster(placement: &PlacementFile, cluster: &Cluster) -> Option<String> {
-    let (made_for, given) = (&placement.cluster, digest(cluster));
-    (made_for.digest != given).then(|| {
-        format!(
-            "the placement was made for another cluster: for `{}` with the digest {}, while \
-             --on gives `{}` with the digest {}",
-            made_for.name,
-            short(&made_for.digest),
-            cluster.name,
-            short(&given)
-        )
-    })
-}
-
-/// The beginning of a digest, enough to tell digests apart.
-fn short(digest: &str) -> &str {
-    digest.get(..15).unwrap_or(digest)
-}
-
-/// Hosts of the placement that are not in the allocation.
-fn hosts_not_granted(hosts: &[&str], batch: &BatchJob) -> Option<String> {
-    let foreign: Vec<String> =
-        hosts.iter().filter(|host| !batch.has(host)).map(|host| (*host).to_owned()).collect();
-    if foreign.is_empty() {
-        return None;
-    }
-    let names: Vec<String> = batch.hosts.names().iter().map(|name| (*name).to_owned()).collect();
-    Some(format!(
-        "{} of the {} of the placement {} not granted: {}; {} has {}",
-        foreign.len(),
-        counted(hosts.len(), "host"),
-        if foreign.len() == 1 { "is" } else { "are" },
-        hostlist::compress(&foreign),
-        batch.title,
-        hostlist::compress(&names)
-    ))
 }
 
 /// Hosts of which the placement uses more PUs than are granted. A CPU of a batch system may be a

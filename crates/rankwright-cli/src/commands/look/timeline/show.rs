@@ -4,7 +4,7 @@ use clap::Args;
 use rankwright::ids::Rank;
 use rankwright::report::page::Report;
 use rankwright::report::timeline::{
-    CountedRow, TimelineReport, bins_of, bins_to_last_send, timeline_picture,
+    CountedRow, TimelineReport, bins_of, bins_to_last_send, last_send, timeline_picture,
 };
 use rankwright::report::to_json;
 use rankwright::timeline::counted;
@@ -77,7 +77,10 @@ impl Show {
             (false, Format::Table) => self.columns(&run),
             (false, Format::Json | Format::Csv) => 100,
         };
-        let bin = self.bin(span, bins)?;
+        // Text is as wide as the terminal; a picture is scaled.
+        let is_text = !is_picture && self.result.format == Format::Table;
+        let drawn = timeline.as_ref().filter(|_| is_text).map_or(span, last_send);
+        let bin = self.bin(span, drawn / bins as f64)?;
         let mut report = match &timeline {
             Some(timeline) => {
                 TimelineReport::new(timeline, bin, run.times_from, run.bandwidth_from)
@@ -150,9 +153,8 @@ impl Show {
         TimelineReport::columns(sites.chain(counted), width)
     }
 
-    /// The length of a bin, in seconds.
-    fn bin(&self, span: f64, count: usize) -> anyhow::Result<f64> {
-        let fits = span / count as f64;
+    /// The length of a bin, in seconds: `fits` where it is not given, and in what is drawn.
+    fn bin(&self, span: f64, fits: f64) -> anyhow::Result<f64> {
         let Some(bin) = self.bin else { return Ok(fits) };
         if bin.0 <= 0.0 || span / bin.0 > MOST_BINS {
             let least = Seconds(span / MOST_BINS);

@@ -18,6 +18,9 @@ const FEWEST_SAMPLES: u32 = 4;
 const LEAST_ON_WIRE: f64 = 0.97;
 const MOST_ON_WIRE: f64 = 1.25;
 
+/// Where ranks share PUs: a latency this many times that before has waiting for a PU in it.
+const TIMES_LONGER: f64 = 10.0;
+
 /// Refuses hosts that the cluster does not have, and too few ranks.
 pub(super) fn check_start(record: &Record, cluster: &Cluster) -> anyhow::Result<()> {
     let unknown: Vec<&str> = record
@@ -83,6 +86,22 @@ pub(super) fn remarks(record: &Record, cluster: &Cluster) -> Vec<String> {
         remarks.push(text.to_owned());
     }
     remarks
+}
+
+/// That the latency of network devices has waiting for a PU in it, if it seems so.
+pub(super) fn waited(record: &Record, fitted: &Fitted) -> Option<String> {
+    let rows = &mut fitted.rows.iter().filter(|_| record.shares_pus);
+    let row = rows.find(|row| row.rate == "nic_latency")?;
+    let (Value::Time(measured), Some((Value::Time(before), _))) = (row.value, row.before) else {
+        return None;
+    };
+    let times = measured.0 / before.0;
+    (times.is_finite() && times > TIMES_LONGER).then(|| {
+        format!(
+            "nic_latency is {times:.0} times that before: ranks share PUs here, and waited for them; measure \
+             when nothing else runs, or write the latency into the description"
+        )
+    })
 }
 
 /// Why a measurement should not be believed; empty if it should.

@@ -21,6 +21,7 @@ use rankwright::launch::Launcher;
 use rankwright::units::Seconds;
 
 use crate::host::mpi::Abi;
+use crate::host::this_host;
 use crate::options::{Format, LAUNCHER_NAME, refuse_stdout};
 use crate::output::exit_code::{Infeasible, UsageError};
 use crate::output::{self, Verbosity, warn};
@@ -84,9 +85,11 @@ impl Calibrate {
         toml::with_rates(&text, &file, folder, &cluster.rates)?;
         self.refuse_other_folder(&text)?;
         check_writable(target)?;
+        warn_of_load(&cluster, verbosity)?;
         let record = self.measure(&cluster, verbosity)?;
         let fitted = fit::fit(&record, &cluster, &date::today());
-        checks::remarks(&record, &cluster).iter().for_each(|text| warn(verbosity, text));
+        let remarks = checks::remarks(&record, &cluster).into_iter();
+        remarks.chain(checks::waited(&record, &fitted)).for_each(|text| warn(verbosity, text));
         self.refuse(&record, &fitted, verbosity)?;
         if self.description()? != text {
             anyhow::bail!("{file} changed during the measurement; nothing is written");
@@ -166,4 +169,16 @@ impl Calibrate {
             doubts.join("; ")
         )
     }
+}
+
+/// Warns where other programs keep this host busy, if ranks of the probe run here.
+fn warn_of_load(cluster: &Cluster, verbosity: &Verbosity) -> anyhow::Result<()> {
+    // The nodes of a lab are on this host.
+    let is_here = cluster.emulated || cluster.find_node(&this_host::name()?).is_some();
+    if let Some(overload) = is_here.then(this_host::overload).flatten() {
+        let text =
+            "ranks wait for PUs, and latencies come out too long; measure when nothing else runs";
+        warn(verbosity, format!("{overload}: {text}"));
+    }
+    Ok(())
 }

@@ -55,6 +55,8 @@ pub(super) struct DeviceRow {
     pub(super) link: &'static str,
     /// Each way; `None` if neither the cluster nor the ports tell.
     pub(super) bandwidth: Option<String>,
+    /// The same as a number.
+    pub(super) bytes_per_s: Option<u64>,
     pub(super) contexts: Option<u32>,
     pub(super) rail: Option<u32>,
     pub(super) pci: Option<String>,
@@ -194,6 +196,7 @@ fn machine_rows(cluster: &Cluster, node: NodeId) -> Vec<DeviceRow> {
     let row = |(position, nic): (usize, &Nic)| DeviceRow {
         distances: distance_from_numa_nodes(machine, nic),
         bandwidth: Some(cluster.nic_bandwidth(node, position).to_string()),
+        bytes_per_s: Some(cluster.nic_bandwidth(node, position).value.0.round() as u64),
         contexts: nic.contexts,
         rail: nic.rail,
         without_mpi: machine.without_mpi(nic).map(|why| why.to_string()),
@@ -205,6 +208,7 @@ fn machine_rows(cluster: &Cluster, node: NodeId) -> Vec<DeviceRow> {
 /// A device, from a placement only.
 fn entry_row(nic: &DeviceEntry) -> DeviceRow {
     let names = std::iter::once(&nic.name).chain(&nic.aliases);
+    let of_port = nic.ports.iter().find_map(|port| port.bandwidth);
     DeviceRow {
         nodes: String::new(),
         device: nic.name.clone(),
@@ -213,7 +217,8 @@ fn entry_row(nic: &DeviceEntry) -> DeviceRow {
         numa: nic.near.clone(),
         distances: Vec::new(),
         link: link(&nic.ports),
-        bandwidth: nic.ports.iter().find_map(|port| Some(port.bandwidth?.to_string())),
+        bandwidth: of_port.map(|rate| rate.to_string()),
+        bytes_per_s: of_port.map(|rate| rate.0.round() as u64),
         contexts: None,
         rail: None,
         pci: nic.pci.clone(),

@@ -153,6 +153,9 @@ fn a_real_program_is_recorded_under_each_mpi() {
         assert!(text.contains("\ngain at most    "), "{text}");
         let next = text.lines().find_map(|line| line.strip_prefix("next: ")).expect("a command");
         assert!(next.contains("rankwright place ") && next.contains("app.rwp"), "{next}");
+        // On a machine with too few cores the placement is an example, without the program.
+        let typed = format!(" -- {program} {}", run.join(" "));
+        assert!(next.ends_with(&typed) || next.contains(" -o example.json"), "{next}");
         let file = folder.path().join("app.rwp").display().to_string();
         let shown = rankwright(&["traffic", "show", &file, "--format", "json"]).output().unwrap();
         let shown: serde_json::Value = serde_json::from_slice(&shown.stdout).unwrap();
@@ -207,6 +210,8 @@ fn a_run_that_dies_leaves_a_partial_profile() {
         let (output, text) = profile(folder.path(), &launch);
         assert_ne!(output.status.code(), Some(0), "{text}");
         assert!(text.contains(sentence), "{text}");
+        let told = "warning: the launcher ended with exit code ";
+        assert!(text.contains(told) && text.contains("record a run to its end"), "{text}");
         let file = folder.path().join("app.rwp").display().to_string();
         let shown = rankwright(&["traffic", "show", &file]).output().unwrap();
         let shown = String::from_utf8_lossy(&shown.stdout).into_owned();

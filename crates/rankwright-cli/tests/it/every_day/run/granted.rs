@@ -77,7 +77,9 @@ fn whatever_is_wrong_the_job_starts_unless_strict() {
         all += &text;
         let strict = [more, &["--strict"]].concat();
         let (output, text) = with(job, profile, &strict, tasks);
-        assert_eq!(output.status.code(), Some(125), "{text}");
+        // A strategy that does not exist is wrong in every job.
+        let code = if more.contains(&"best") { 2 } else { 125 };
+        assert_eq!(output.status.code(), Some(code), "{text}");
         assert!(!text.contains("started:") && text.contains("error: "), "{text}");
     }
     insta::assert_snapshot!(all);
@@ -106,6 +108,15 @@ fn a_placement_that_does_not_fit_starts_nothing() {
         assert_eq!(output.status.code(), Some(125), "{text}");
         assert!(!text.contains("started:"), "{text}");
         all += &text;
+        if text.contains(" not granted: n") || text.contains(" not granted: x") {
+            let check = ["check", "placement.json"];
+            let (output, checked) = site.output(site.command(job, &check), &check);
+            assert_eq!(output.status.code(), Some(4), "{checked}");
+            assert!(
+                checked.contains(" of the placement ") && !checked.contains("started:"),
+                "{checked}"
+            );
+        }
         let forced = [&["placement.json", "--force"], more, &["--", "./app"]].concat();
         let (output, text) = site.run(job, &forced);
         assert!(output.status.success(), "{text}");
@@ -245,6 +256,14 @@ fn a_host_without_an_address_does_not_reach_ssh() {
     let (code, text) = run(&["--force"], "");
     assert_eq!(code, Some(0), "{text}");
     assert!(text.contains(&format!("warning: {told}")) && text.contains("started:"), "{text}");
+    // `check` starts nothing there either.
+    let check = ["check", "placement.json"];
+    let mut command = site.outside(&check);
+    command.env_remove("OMPI_MCA_plm_rsh_agent").env_remove("HYDRA_LAUNCHER_EXEC");
+    let (output, text) = site.output(command, &check);
+    assert_eq!(output.status.code(), Some(4), "{text}");
+    assert!(text.contains(&format!("error: placement.json: {told}")), "{text}");
+    assert!(!text.contains("started:"), "{text}");
     // Nothing is started; ssh knows the host by another name; something else than ssh is called.
     let args = "--launcher-args=-launcher slurm";
     for (options, other_name) in

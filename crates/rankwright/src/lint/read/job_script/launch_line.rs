@@ -39,7 +39,15 @@ pub(super) fn first(
         source.wrong(None, "no command that starts ranks", expected).with_advice(advice)
     })?;
     if launch.words.iter().any(|word| word.text == ":") {
-        let advice = "lint a script that has only this line and begins with #!";
+        let advice = match is_mpi_launcher(&launch.launcher) {
+            true => {
+                "lint a hostfile with the hosts of the job, and give this line in --launcher-args"
+            }
+            false => {
+                "lint a script that has only this line and begins with #!, if each component names its \
+                 hosts (-w)"
+            }
+        };
         let found = "a launch of several components (`:`)";
         return Err(wrong(source, launch.line, found, "one program").with_advice(advice));
     }

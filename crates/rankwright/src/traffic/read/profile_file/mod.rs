@@ -12,7 +12,7 @@ use crate::files::{WriteError, replace_atomically};
 
 pub use crate::files::SQLITE_MAGIC;
 pub(crate) use read::library;
-pub use read::{rank_count, read};
+pub use read::{program_name, rank_count, read};
 pub use write::write;
 
 /// SQLite application id ("RWPR"), which `file` shows.

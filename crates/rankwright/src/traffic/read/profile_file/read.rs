@@ -111,6 +111,15 @@ pub fn rank_count(path: &Path) -> Option<usize> {
     usize::try_from(count).ok()
 }
 
+/// The name of the recorded program, without reading the profile; `None` if the file is not a profile, or has
+/// none.
+#[must_use]
+pub fn program_name(path: &Path) -> Option<String> {
+    let file = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY).ok()?;
+    let value = "SELECT value FROM run WHERE key = 'program'";
+    file.query_row(value, [], |row| row.get(0)).ok()
+}
+
 fn read_tables(file: &Connection) -> rusqlite::Result<Profile> {
     let mut profile = Profile { ranks: read_ranks(file)?, ..Profile::default() };
     let mut facts = file.prepare("SELECT key, value FROM run")?;

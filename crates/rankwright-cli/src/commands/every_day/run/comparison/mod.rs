@@ -14,7 +14,6 @@ use std::time::Instant;
 use anyhow::Context;
 use rankwright::launch::{ProgramLine, Task};
 use rankwright::placement::PlacementFile;
-use rankwright::units::counted;
 use rankwright_shim_format::same_host;
 use regex::Regex;
 
@@ -251,17 +250,15 @@ impl Run {
 
 /// Warns where other programs keep this host busy, if it has ranks.
 fn warn_of_load(ways: &[Way], verbosity: &Verbosity) -> anyhow::Result<()> {
-    let (here, pus) = (this_host::name()?, this_host::usable_pus().get());
+    let here = this_host::name()?;
     let has_ranks = |placement: &PlacementFile| {
         // The nodes of a lab are on this host.
         placement.cluster.emulated
             || placement.nodes.iter().any(|node| same_host(&node.name, &here))
     };
     let any_here = ways.iter().filter_map(|way| way.placement.as_ref()).any(has_ranks);
-    if let Some(load) = this_host::load().filter(|load| any_here && *load > pus as f64) {
-        let pus = counted(pus, "PU");
-        let text = format!("the load of this host is {load:.1} on {pus}: it disturbs the times");
-        warn(verbosity, text);
+    if let Some(overload) = any_here.then(this_host::overload).flatten() {
+        warn(verbosity, format!("{overload}: it disturbs the times"));
     }
     Ok(())
 }

@@ -3,6 +3,7 @@
 mod allocation;
 mod parts;
 
+use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
@@ -10,6 +11,7 @@ use clap::Args;
 use rankwright::cluster::read::{hostfile, hwloc_xml, ibnetdiscover, synthetic, topology_conf};
 use rankwright::cluster::{Cluster, ClusterDescription, NodeCount, NodeGroup, hostlist};
 use rankwright::files::InputError;
+use rankwright::units::counted;
 
 use super::description::write_description;
 use crate::host::{batch_job, this_host};
@@ -122,28 +124,36 @@ impl Import {
         let why = format!(" cannot be combined with {file}, which is not hwloc XML");
         refuse(&[(given("--nodes", self.nodes.is_some()), &why)])?;
         let described = self.node_type.as_deref().unwrap_or("this machine");
-        let cluster = if is_fabric {
+        let (cluster, like) = if is_fabric {
             let fabric = ibnetdiscover::parse(&text, file, &self.only_hosts()?)?;
             for loss in &fabric.losses {
                 output::warn(verbosity, format_args!("{file}: {loss}"));
             }
-            let cluster = fabric.cluster(&self.description(verbosity)?);
+            let like = self.description(verbosity)?;
+            let cluster = fabric.cluster(&like);
             if let Ok(cluster) = &cluster {
                 warn_of_foreign_devices(file, &fabric, cluster, described, verbosity);
             }
-            cluster
+            (cluster, like)
         } else if topology_conf::sniff(&text) {
             let tree = topology_conf::parse(&text, file)?;
-            tree.cluster(&self.description(verbosity)?)
+            let like = self.description(verbosity)?;
+            (tree.cluster(&like), like)
         } else {
             let hosts = hostfile::parse(&text, file).map_err(|error| wrong_kind(error, &text))?;
-            let cluster = hostfile::cluster(&self.description(verbosity)?, &hosts);
+            let like = self.description(verbosity)?;
+            let cluster = hostfile::cluster(&like, &hosts);
             if let Ok(cluster) = &cluster {
                 allocation::warn_of_slots(file, cluster, &hosts, described, verbosity);
             }
-            cluster
+            (cluster, like)
         };
-        cluster.map_err(|error| allocation::hosts_error(file, error, described).into())
+        let cluster = cluster.map_err(|error| allocation::hosts_error(file, error, described))?;
+        if let Some(text) = unknown_hosts(&cluster, &like, described) {
+            let advice = format!("leave out of {file} what runs no jobs");
+            output::note(verbosity, format_args!("{text}; {advice}"));
+        }
+        Ok(cluster)
     }
 
     fn only_hosts(&self) -> Result<Vec<String>, UsageError> {
@@ -180,6 +190,22 @@ impl Import {
         let (nodes, only) = (self.nodes.is_some(), self.only.is_some());
         refuse(&[(given("--nodes", nodes), &why), (given("--only", only), &why)])
     }
+}
+
+/// That the description of the other hosts does not have some, such as login nodes.
+fn unknown_hosts(cluster: &Cluster, like: &Cluster, described: &str) -> Option<String> {
+    let label = |name: &str| name.split('.').next().unwrap_or(name).to_owned();
+    let labels: HashSet<String> = like.nodes.iter().map(|node| label(&node.name)).collect();
+    let names = cluster.nodes.iter().map(|node| node.name.as_str());
+    let (known, unknown): (Vec<&str>, Vec<&str>) =
+        names.partition(|name| labels.contains(&label(name)));
+    // A type of nodes that has no hosts of its own is meant for all.
+    if like.invented || known.is_empty() || unknown.is_empty() {
+        return None;
+    }
+    let count = counted(unknown.len(), "host");
+    let unknown = hostlist::compress(&unknown);
+    Some(format!("{count} not in {described} ({unknown}): assumed to be like its nodes"))
 }
 
 /// Warns of hosts whose network devices are none of the fabric.

@@ -18,10 +18,13 @@ fn cluster() -> Cluster {
     toml::parse(CLUSTER, "c.toml", Path::new("")).unwrap()
 }
 
-fn fitted(name: &str, cluster: &Cluster) -> Fitted {
+fn recorded(name: &str) -> Record {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/probe").join(name);
-    let record = record(&std::fs::read_to_string(file).unwrap()).unwrap();
-    fit(&record, cluster, "2026-11-23")
+    record(&std::fs::read_to_string(file).unwrap()).unwrap()
+}
+
+fn fitted(name: &str, cluster: &Cluster) -> Fitted {
+    fit(&recorded(name), cluster, "2026-11-23")
 }
 
 #[test]
@@ -88,9 +91,27 @@ fn an_edited_description_has_the_fitted_rates() {
 }
 
 #[test]
+fn a_latency_with_waiting_in_it_is_told() {
+    let mut record = recorded("two-numa.txt");
+    let text = "[[node]]\nnames = \"n[0-1]\"\ntopology = \"4\"\n";
+    let cluster = toml::parse(text, "c.toml", Path::new("")).unwrap();
+    let mut fitted = fit(&record, &cluster, "2026-11-23");
+    let row = fitted.rows.iter_mut().find(|row| row.rate == "nic_latency").unwrap();
+    row.before = Some((Value::Time(Seconds(25e-6)), true));
+    row.value = Value::Time(Seconds(3e-3));
+    // A rank with a PU of its own does not wait for one.
+    assert_eq!(checks::waited(&record, &fitted), None);
+    record.shares_pus = true;
+    let told = checks::waited(&record, &fitted).unwrap();
+    assert!(told.starts_with("nic_latency is 120 times that before: ranks share PUs"), "{told}");
+    let row = fitted.rows.iter_mut().find(|row| row.rate == "nic_latency").unwrap();
+    row.value = Value::Time(Seconds(60e-6));
+    assert_eq!(checks::waited(&record, &fitted), None);
+}
+
+#[test]
 fn messages_shared_out_over_several_devices_are_doubted() {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/probe/two-numa.txt");
-    let mut record = record(&std::fs::read_to_string(file).unwrap()).unwrap();
+    let mut record = recorded("two-numa.txt");
     let stream = record.rates.iter().find(|rate| rate.rate == "bandwidth" && rate.level == "nodes");
     let (rate, half) = ("wire_per_byte".to_owned(), 0.5);
     let wire =

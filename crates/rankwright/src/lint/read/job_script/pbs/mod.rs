@@ -153,6 +153,7 @@ mod tests {
             ("#PBS -l select=2\naprun -n 4 -N 2 -cc 0:x a", "-cc 0:x"),
             ("#PBS -l select=2\nmpirun -np $(nproc) a", "`$(nproc)`, which only a shell can know"),
             ("#PBS -l select=2\n./a", "no command that starts ranks"),
+            ("#PBS -l select=2\nmpirun -n 1 a : -n 1 b", "and give this line in --launcher-args"),
         ] {
             let error = read(script).unwrap_err();
             assert!(error.contains(found), "{error}");

@@ -1,0 +1,38 @@
+//! Whether a placement was made for the cluster and the workload that the user names.
+
+use rankwright::cluster::Cluster;
+use rankwright::placement::{PlacementFile, digest};
+use rankwright::traffic::Workload;
+
+/// That a placement was made for another cluster than that of `--on`, if so.
+pub(crate) fn other_cluster(placement: &PlacementFile, cluster: &Cluster) -> Option<String> {
+    let (made_for, given) = (&placement.cluster, digest(cluster));
+    let of_placement = (made_for.name.as_str(), made_for.digest.as_str());
+    other("cluster", of_placement, "--on", (&cluster.name, &given))
+}
+
+/// That a placement was made for another workload than that of `--profile`, if so.
+pub(crate) fn other_workload(placement: &PlacementFile, workload: &Workload) -> Option<String> {
+    let jobs: Vec<&str> = placement.jobs.iter().map(|job| job.name.as_str()).collect();
+    let of_placement = (&*jobs.join(", "), placement.workload_digest.as_str());
+    other("workload", of_placement, "--profile", (&workload.name, &digest(workload)))
+}
+
+/// Each of the two with its name and digest.
+fn other(what: &str, made_for: (&str, &str), option: &str, given: (&str, &str)) -> Option<String> {
+    (made_for.1 != given.1).then(|| {
+        format!(
+            "the placement was made for another {what}: for `{}` with the digest {}, while {option} \
+             gives `{}` with the digest {}",
+            made_for.0,
+            short(made_for.1),
+            given.0,
+            short(given.1)
+        )
+    })
+}
+
+/// The beginning of a digest, enough to tell digests apart.
+fn short(digest: &str) -> &str {
+    digest.get(..15).unwrap_or(digest)
+}
