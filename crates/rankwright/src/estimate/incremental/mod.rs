@@ -186,6 +186,12 @@ impl OfferedLoad {
         self.setup.singles.per_tick
     }
 
+    /// How many ranks all multicasts have together: the time to count a mapping from the beginning grows with it.
+    #[must_use]
+    pub(crate) fn multicast_members(&self) -> usize {
+        self.memberships.iter().map(Vec::len).sum()
+    }
+
     /// The load offered to a server in the whole run: messages and service.
     #[must_use]
     pub fn offered(&self, server: ServerId) -> (f64, Seconds) {

@@ -47,7 +47,7 @@ pub(super) const STEPS_PER_READING: u64 = 1 << 7;
 pub(super) const RENEWED: u64 = 1 << 17;
 /// Number of steps that take as long as one evaluation of a small workload.
 const STEPS_PER_EVALUATION: u64 = 100;
-/// Number of server steps of the fluid that count as one more evaluation.
+/// Number of server steps of the fluid, and of members of multicasts that it counts, that count as one more evaluation.
 const LARGE_EVALUATION: u64 = 10_000;
 
 /// The state of a chain.
@@ -262,6 +262,7 @@ impl Walk<'_> {
     fn anneal(&mut self, heat: f64) -> Vec<usize> {
         let mut best = (self.layout.device_slot_of().to_vec(), self.cost);
         let (mut temperature, mut step, mut evaluations) = (heat, 0, 0);
+        let counting = self.chain.offered.multicast_members() as u64 / LARGE_EVALUATION;
         loop {
             if step % STEPS_PER_READING == 0 {
                 let work = evaluations + step / STEPS_PER_EVALUATION;
@@ -288,7 +289,7 @@ impl Walk<'_> {
             let expected = rough - self.rough;
             let Chain { offered, fluid, trips, objective, .. } = &mut self.chain;
             let cost = objective.cost(&exactly(fluid, offered, trips));
-            evaluations += 1 + fluid.server_steps() / LARGE_EVALUATION;
+            evaluations += 1 + counting + fluid.server_steps() / LARGE_EVALUATION;
             if !accepts(cost - self.cost - expected, temperature, &mut self.random) {
                 offered.undo();
                 self.neighbourhood.was_taken(false);
