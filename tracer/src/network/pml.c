@@ -27,17 +27,20 @@ struct component {
     char name[64];
 };
 
-/* Where functions stand in the table `mca_pml`, by the version of the component type. */
+/* Where functions stand in the table `mca_pml`, by the versions of the component type and of Open MPI. */
 struct layout {
-    int major, minor;
+    int type[2];
+    int oldest[2], newest; /* the oldest version of Open MPI, and the newest major one */
     int del_comm, isend_init, isend, send, start;
 };
 static const struct layout layouts[] = {
-    {2, 0, 5, 9, 10, 11, 14},  /* Open MPI 4 and older */
-    {2, 1, 5, 10, 11, 12, 15}, /* 5: revoke_comm stands behind del_comm */
+    /* Up to 3.0, MPI_Start calls the table too. */
+    {{2, 0}, {3, 1}, 4, 5, 9, 10, 11, 14},
+    /* revoke_comm stands behind del_comm */
+    {{2, 1}, {5, 0}, 6, 5, 10, 11, 12, 15},
 };
-/* Up to Open MPI 3.0, MPI_Start calls the table too. */
-enum { OLDEST_MAJOR = 3, OLDEST_MINOR = 1 };
+/* Releases of Open MPI 4 with fault tolerance (ULFM) have revoke_comm without another version. */
+static const char revokes[] = "MPIX_Comm_revoke";
 
 /* ---- what is known ---- */
 
@@ -94,8 +97,10 @@ static struct receivers *look_at(MPI_Comm comm)
     if (receivers && own) {
         receivers->count = count;
         for (int i = 0; i < count; i++)
-            own[i] = i;
-        PMPI_Group_translate_ranks(group, count, own, rw_tracer.world_group, receivers->ranks);
+            own[i] = receivers->ranks[i] = i;
+        /* Duplicates of MPI_COMM_WORLD have its group. Open MPI compares each rank with each. */
+        if (group != rw_tracer.world_group)
+            PMPI_Group_translate_ranks(group, count, own, rw_tracer.world_group, receivers->ranks);
     } else {
         free(receivers);
         receivers = NULL;
@@ -253,10 +258,17 @@ static int del_comm(MPI_Comm comm)
 /* `monitoring` hands messages to another PML, which may be `ucx`. */
 static bool is_recorded(const struct component *pml)
 {
-    const int *version = pml->project_version;
-    return strncmp(pml->type, "pml", sizeof pml->type) == 0 && strncmp(pml->name, "ucx", sizeof pml->name) != 0
-           && strncmp(pml->name, "monitoring", sizeof pml->name) != 0
-           && (version[0] > OLDEST_MAJOR || (version[0] == OLDEST_MAJOR && version[1] >= OLDEST_MINOR));
+    return strncmp(pml->project, "ompi", sizeof pml->project) == 0 && strncmp(pml->type, "pml", sizeof pml->type) == 0
+           && strncmp(pml->name, "ucx", sizeof pml->name) != 0
+           && strncmp(pml->name, "monitoring", sizeof pml->name) != 0;
+}
+
+static bool is_of(const struct layout *layout, const struct component *pml)
+{
+    const int *own = pml->project_version, *oldest = layout->oldest;
+    return pml->type_version[0] == layout->type[0] && pml->type_version[1] == layout->type[1]
+           && (own[0] > oldest[0] || (own[0] == oldest[0] && own[1] >= oldest[1])) && own[0] <= layout->newest
+           && (layout->oldest[0] >= 5 || !rw_look_up(revokes));
 }
 
 /* The layout of the table, if the selected PML is one that is recorded here. */
@@ -266,21 +278,21 @@ static const struct layout *find_layout(void)
     if (!selected || !is_recorded(selected))
         return NULL;
     for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++)
-        if (layouts[i].major == selected->type_version[0] && layouts[i].minor == selected->type_version[1])
+        if (is_of(&layouts[i], selected))
             return &layouts[i];
     return NULL;
 }
 
-/* The function that stands there now. */
-static Function replace(int place, Function by)
+/* Other threads may send meanwhile: a function must be known before ours, which calls it, stands in its place. */
+static void put(int place, Function function)
 {
-    const Function now = replaced.functions[place];
-    replaced.functions[place] = by;
-    return now;
+    __atomic_store_n(&replaced.functions[place], function, __ATOMIC_RELEASE);
 }
 
-#define REPLACE(name) replaced.name = (__typeof__(replaced.name))replace(replaced.layout->name, (Function)name)
-#define RESTORE(name) replaced.functions[replaced.layout->name] = (Function)replaced.name
+#define REPLACE(name)                                                                         \
+    (replaced.name = (__typeof__(replaced.name))replaced.functions[replaced.layout->name],    \
+     put(replaced.layout->name, (Function)name))
+#define RESTORE(name) put(replaced.layout->name, (Function)replaced.name)
 
 void rw_pml_begin(void)
 {

@@ -22,11 +22,12 @@ pub(crate) fn usable_pus() -> NonZeroUsize {
 }
 
 /// The mean number of threads that ran or waited for a PU of this host in the last minute, in words, if there
-/// were more than this process may use; `None` if the kernel does not tell.
+/// were more than it has PUs; `None` if the kernel does not tell.
 pub(crate) fn overload() -> Option<String> {
     let text = std::fs::read_to_string("/proc/loadavg").ok()?;
     let load: f64 = text.split_whitespace().next()?.parse().ok()?;
-    let pus = usable_pus().get();
+    let of_pu = |line: &&str| line.starts_with("cpu") && !line.starts_with("cpu ");
+    let pus = std::fs::read_to_string("/proc/stat").ok()?.lines().filter(of_pu).count();
     let pus_in_words = counted(pus, "PU");
     (load > pus as f64).then(|| format!("the load of this host is {load:.1} on {pus_in_words}"))
 }

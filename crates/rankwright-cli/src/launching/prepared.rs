@@ -158,6 +158,10 @@ impl Prepared {
     ) -> Option<String> {
         let hosts = self.hosts(jobs);
         let foreign: Vec<&str> = hosts.iter().copied().filter(|host| !granted.has(host)).collect();
+        // A lab in a job of another system: that grants none of its nodes.
+        if self.agent.is_some() && foreign.len() == hosts.len() {
+            return None;
+        }
         (!foreign.is_empty()).then(|| {
             format!(
                 "{} of the {} of the placement {} not granted: {}; {title} has {}",

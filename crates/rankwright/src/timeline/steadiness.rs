@@ -37,7 +37,13 @@ impl Steadiness {
     /// Whether bytes per time and partners stay the same.
     #[must_use]
     pub fn is_steady(&self) -> bool {
-        self.has_level() && self.partners_change <= MOST_CHANGED
+        self.has_level() && self.keeps_partners()
+    }
+
+    /// Whether partners stay the same.
+    #[must_use]
+    pub fn keeps_partners(&self) -> bool {
+        self.partners_change <= MOST_CHANGED
     }
 
     /// Whether bytes per time stay the same.

@@ -103,7 +103,7 @@ fn unsteady(job: &Job) -> Option<Weakness> {
     if steadiness.is_steady() || is_of_waiting(steadiness, job) {
         return None;
     }
-    let what = match steadiness.has_level() {
+    let what = match steadiness.has_level() || waited(job) {
         true => "later it goes elsewhere",
         false => "its amount changes during the run",
     };
@@ -117,11 +117,14 @@ fn unsteady(job: &Job) -> Option<Weakness> {
     ))
 }
 
-/// Whether the amount may change because ranks waited for PUs: they send when these are free, whatever the
-/// program does.
+/// Whether only the amount changes, and perhaps because ranks waited for PUs: they send when these are free, whatever
+/// the program does.
 fn is_of_waiting(steadiness: Steadiness, job: &Job) -> bool {
-    let waited = job.seen.shared_pus || job.seen.undisturbed.is_some();
-    waited && !steadiness.has_level()
+    waited(job) && steadiness.keeps_partners()
+}
+
+fn waited(job: &Job) -> bool {
+    job.seen.shared_pus || job.seen.undisturbed.is_some()
 }
 
 fn no_timing(facts: &Facts) -> Option<Weakness> {
@@ -308,6 +311,7 @@ mod tests {
         assert!(!is_of_waiting(changes, &job));
         job.seen.undisturbed = Some(Seconds(1.0));
         assert!(is_of_waiting(changes, &job) && !is_of_waiting(elsewhere, &job));
+        assert!(!is_of_waiting(Steadiness { partners_change: 1.0, ..changes }, &job));
     }
 
     #[test]

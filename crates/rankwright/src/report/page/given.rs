@@ -170,7 +170,8 @@ fn by_times(
         (None, _) => Outcome::NoGain,
     };
     let seconds = |amount| format!("{:.2}", Seconds(amount));
-    let waits = match waiting.times_as_much() {
+    let longer = waiting.direction() == Some(Direction::More);
+    let waits = match waiting.times_as_much().filter(|_| longer) {
         Some(times) => format!("{times:.1} times as long"),
         None => waiting.words(["less", "more"], seconds).unwrap_or_else(|| "as long".to_owned()),
     };

@@ -158,8 +158,8 @@ impl RunOptions {
             Some(Times::Transport) if !has_transport => {
                 let text = format!(
                     "{}: --times transport: nothing that ranks sent over TCP, UCX or Open MPI's PML was recorded; \
-                     record the run with `rankwright profile --timeline transport`, and with an MPI \
-                     library that uses TCP",
+                     record the run with `rankwright profile --timeline transport`, and with Open MPI \
+                     (3.1 or newer) or an MPI library that sends over TCP or UCX",
                     self.profile
                 );
                 Err(Infeasible(text).into())

@@ -149,7 +149,8 @@ impl Import {
             (cluster, like)
         };
         let cluster = cluster.map_err(|error| allocation::hosts_error(file, error, described))?;
-        if let Some(text) = unknown_hosts(&cluster, &like, described) {
+        let unknown = || unknown_hosts(&cluster, &like, described);
+        if let Some(text) = self.node_type.as_ref().and_then(|_| unknown()) {
             let advice = format!("leave out of {file} what runs no jobs");
             output::note(verbosity, format_args!("{text}; {advice}"));
         }
