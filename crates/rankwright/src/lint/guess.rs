@@ -5,7 +5,7 @@ use super::read::job_script::mpi::Mpi;
 use super::read::job_script::{self, SEVERAL};
 use super::read::rankfile::is_hostfile;
 use super::read::script::is_mpi_launcher;
-use super::{FORMATS, Format, Reading, find};
+use super::{FORMATS, Format, Reading, find, program_of};
 use crate::cluster::Cluster;
 use crate::files::InputError;
 
@@ -219,11 +219,6 @@ fn has_several_words(line: &str) -> bool {
     line.split_whitespace().count() > 1 && !line.contains(',')
 }
 
-/// A path without its folders.
-fn file_name(path: &str) -> &str {
-    path.rsplit('/').next().unwrap_or_default()
-}
-
 fn script(text: &str) -> Result<Vec<&'static str>, &'static str> {
     match job_script::systems(text)[..] {
         [] => {}
@@ -246,14 +241,14 @@ fn script(text: &str) -> Result<Vec<&'static str>, &'static str> {
     }
     let is_launch = |line: &str| {
         let mut words = line.split_whitespace();
-        words.any(|word| file_name(word) == "srun")
+        words.any(|word| program_of(word) == "srun")
             && words.any(|word| word == "-w" || word.starts_with("--nodelist"))
     };
     if text.lines().any(is_launch) {
         return Ok(vec!["slurm"]);
     }
     let mut firsts = text.lines().filter_map(|line| line.split_whitespace().next());
-    if firsts.any(|word| is_mpi_launcher(file_name(word))) {
+    if firsts.any(|word| is_mpi_launcher(program_of(word))) {
         return Err(
             "a script with `mpirun` and no lines for a batch system (for what `mpirun` does with a hostfile, \
              lint that file and give the line in --launcher-args)",
@@ -270,7 +265,7 @@ fn by_arguments(arguments: Arguments<'_>) -> impl Iterator<Item = &'static [&'st
     let has = |start: &str| arguments.words().any(|word| word.starts_with(start));
     let has_own = |start: &str| own.words().any(|word| word.starts_with(start));
     let part = |part: &str| arguments.words().any(|word| word.contains(part));
-    let program = |name: &str| arguments.words().any(|word| word.rsplit('/').next() == Some(name));
+    let program = |name: &str| arguments.words().any(|word| program_of(word) == name);
     let told: [(bool, &'static [&'static str]); 11] = [
         (
             program("mpirun") || program("mpiexec"),

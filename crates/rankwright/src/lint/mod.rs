@@ -360,6 +360,11 @@ fn pu(number: usize) -> Option<PuId> {
     u32::try_from(number).ok().filter(|number| *number <= LARGEST_INDEX).map(PuId)
 }
 
+/// The name of a program in a command, without its folders.
+fn program_of(word: &str) -> &str {
+    word.rsplit('/').next().unwrap_or_default()
+}
+
 /// `rank 3`, `ranks 3-5,8`: ascending numbers, cut if the list is long.
 fn listed(noun: &str, numbers: &[u32]) -> String {
     let plural = if numbers.len() == 1 { "" } else { "s" };

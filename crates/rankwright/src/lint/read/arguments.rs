@@ -4,6 +4,7 @@ use super::job_script::lexer::is_variable;
 use super::launch_options::words_of_option;
 use super::rankfile::slot_list::Version;
 use super::script::is_mpi_launcher;
+use crate::lint::program_of;
 
 /// The arguments of a launcher, and the variables before them.
 #[derive(Debug, Clone, Copy)]
@@ -129,8 +130,7 @@ impl<'a> Arguments<'a> {
 
 /// Whether the word names `mpirun` or `mpiexec`, also that of one MPI (`mpirun.openmpi`).
 fn is_mpirun(word: &str) -> bool {
-    let name = word.rsplit('/').next().unwrap_or_default();
-    is_mpi_launcher(name.split('.').next().unwrap_or_default())
+    is_mpi_launcher(program_of(word).split('.').next().unwrap_or_default())
 }
 
 /// Whether the word is `NAME=VALUE`.

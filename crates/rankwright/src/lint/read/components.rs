@@ -6,7 +6,7 @@ use crate::cluster::hostlist;
 use crate::files::InputError;
 use crate::launch::launchers::craympich::block_counts;
 use crate::launch::shell;
-use crate::lint::{Arguments, MOST_RANKS, Reading, Source};
+use crate::lint::{Arguments, MOST_RANKS, Reading, Source, program_of};
 use crate::units::counted;
 
 const EXPECTED: &str = "a line like `srun -n 2 -w n1 --cpu-bind=map_cpu:1,0 ./a : -n 2 -w n0 ..`";
@@ -50,5 +50,5 @@ pub(in crate::lint) fn read(source: &Source<'_>) -> Result<Reading, InputError> 
 }
 
 fn is_srun(word: &str) -> bool {
-    word.rsplit('/').next() == Some("srun")
+    program_of(word) == "srun"
 }

@@ -9,7 +9,7 @@ use rankwright_shim_format::{SHIM, shim_options};
 use crate::files::{self, InputError};
 use crate::ids::{PuId, Rank};
 use crate::lint::machines::short;
-use crate::lint::{Arguments, MOST_RANKS, RankReading, Reading, traps};
+use crate::lint::{Arguments, MOST_RANKS, RankReading, Reading, program_of, traps};
 use crate::units::counted;
 
 const EXPECTED: &str = "a ranks.map as `rankwright launch` writes it";
@@ -17,9 +17,8 @@ const EXPECTED: &str = "a ranks.map as `rankwright launch` writes it";
 /// The map of the shim, if the arguments contain a shim.
 fn map<'a>(arguments: Arguments<'a>) -> Option<&'a str> {
     let words: Vec<&str> = arguments.words().collect();
-    let name = |word: &&str| word.rsplit('/').next().is_some_and(|name| name == SHIM);
-    let exec =
-        |pair: &[&str]| pair[0].rsplit('/').next() == Some("rankwright") && pair[1] == "exec";
+    let name = |word: &&str| program_of(word) == SHIM;
+    let exec = |pair: &[&str]| program_of(pair[0]) == "rankwright" && pair[1] == "exec";
     let shim = words.iter().position(name).or_else(|| words.windows(2).position(exec))?;
     let options = words[shim + 1..].iter().take_while(|word| **word != "--").copied();
     let joined = |word: &'a str| word.strip_prefix(shim_options::MAP)?.strip_prefix('=');

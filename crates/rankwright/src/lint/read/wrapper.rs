@@ -2,13 +2,14 @@
 
 use crate::ids::{PuSet, parse_index_list};
 use crate::lint::Place;
+use crate::lint::program_of;
 
 /// The binding by the wrapper of a command; `None` without a wrapper that binds.
 pub(in crate::lint) fn place<S: AsRef<str>>(words: &[S]) -> Option<Place> {
     let words = words.iter().map(AsRef::as_ref);
     // Variables may come first.
     let words: Vec<&str> = words.skip_while(|word: &&str| word.contains('=')).collect();
-    let program = words.first()?.rsplit('/').next()?;
+    let program = program_of(words.first()?);
     match program {
         "taskset" => taskset(&words[1..]),
         "numactl" => numactl(&words[1..]),

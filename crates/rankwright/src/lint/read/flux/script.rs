@@ -11,7 +11,7 @@ use crate::launch::shell::split;
 use crate::lint::read::job_script::lexer;
 use crate::lint::read::job_script::shell::Shell;
 use crate::lint::read::{slurm, wrapper};
-use crate::lint::{Arguments, MOST_RANKS, Place, Reading, Source};
+use crate::lint::{Arguments, MOST_RANKS, Place, Reading, Source, program_of};
 use crate::units::counted;
 
 const EXPECTED: &str = "a line like `flux run -N 2 -n 8 ./a`";
@@ -76,7 +76,7 @@ fn directive(line: &str) -> Option<&str> {
 
 fn starts(line: &str) -> bool {
     let mut words = line.split_whitespace();
-    words.next().is_some_and(|word| word.rsplit('/').next() == Some("flux"))
+    words.next().is_some_and(|word| program_of(word) == "flux")
         && words.next().is_some_and(|word| ["run", "submit"].contains(&word))
 }
 

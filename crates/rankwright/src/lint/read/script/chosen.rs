@@ -4,7 +4,7 @@ use super::run::Started;
 use crate::cluster::{Core, Gpu, GpuVendor, Machine, NodeGroup};
 use crate::ids::{NumaId, PuId, PuSet, parse_index_list};
 use crate::lint::read::wrapper;
-use crate::lint::{Place, RankDevices, RankReading};
+use crate::lint::{Place, RankDevices, RankReading, program_of};
 
 /// The variables that make GPUs visible.
 const GPUS: [&str; 5] = [
@@ -63,7 +63,7 @@ pub(super) fn choose(
     if let Some(group) = group.filter(|_| !devices.numa.is_empty()) {
         bind(rank, pus_beside(group, &devices.numa));
     }
-    let is_hwloc = |word: &String| word.rsplit('/').next() == Some("hwloc-bind");
+    let is_hwloc = |word: &String| program_of(word) == "hwloc-bind";
     match wrapper::place(&started.before) {
         Some(Place::Pus(pus)) => bind(rank, pus),
         Some(Place::Unknown) => {
@@ -104,7 +104,7 @@ pub(super) fn bound_somewhere(rank: &mut RankReading) {
 
 /// The words behind `numactl`.
 fn numactl(words: &[String]) -> Option<&[String]> {
-    let at = words.iter().position(|word| word.rsplit('/').next() == Some("numactl"))?;
+    let at = words.iter().position(|word| program_of(word) == "numactl")?;
     Some(&words[at + 1..])
 }
 

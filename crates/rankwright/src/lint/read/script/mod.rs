@@ -27,7 +27,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::files::InputError;
 use crate::launch::MPI_LAUNCHERS;
 use crate::lint::machines::{Machines, short};
-use crate::lint::{MOST_RANKS, Place, RankReading, Reading, Source, listed, traps};
+use crate::lint::{MOST_RANKS, Place, RankReading, Reading, Source, listed, program_of, traps};
 use crate::units::counted;
 use environment::Position;
 pub(in crate::lint) use environment::Starter;
@@ -65,9 +65,7 @@ pub(in crate::lint) fn read(source: &Source<'_>) -> Result<Reading, InputError> 
         reading.add(rank, &hosts[rank / per_node], Place::Unbound, 1);
     }
     let words: Vec<&str> = source.arguments.words().collect();
-    let program = |is: fn(&str) -> bool| {
-        words.iter().any(|word| is(word.rsplit('/').next().unwrap_or_default()))
-    };
+    let program = |is: fn(&str) -> bool| words.iter().any(|word| is(program_of(word)));
     let starter = match () {
         () if program(|name| name == "srun") => Starter::Srun,
         () if program(is_mpi_launcher) => Starter::Mpirun { in_slurm: false },

@@ -6,6 +6,7 @@ use super::arithmetic::number;
 use super::conditions;
 use super::expansion::DEEPEST;
 use super::syntax::{Command, Item, Join, List, Part, Word};
+use crate::lint::program_of;
 
 /// What a rank has when its script starts the program.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -401,7 +402,7 @@ impl Shell {
 
 /// Programs that bind and start another.
 pub(super) fn binds(name: &str) -> bool {
-    matches!(name.rsplit('/').next(), Some("numactl" | "taskset" | "hwloc-bind"))
+    matches!(program_of(name), "numactl" | "taskset" | "hwloc-bind")
 }
 
 /// The text of a word without expansions.

@@ -18,7 +18,7 @@ use crate::files::{InputError, read_text};
 use crate::launch::launchers::craympich::block_counts;
 use crate::launch::shell::split;
 use crate::lint::read::script::{Starter, is_mpi_launcher};
-use crate::lint::{RankReading, Reading, Source, traps};
+use crate::lint::{RankReading, Reading, Source, program_of, traps};
 use crate::units::counted;
 use job::{Counts, Room};
 use multi_prog::Programs;
@@ -102,7 +102,7 @@ fn job_options(source: &Source<'_>) -> Result<(Options, Vec<Variable>), InputErr
         }
     }
     let (given, mut words) = launch_line::given(source, &[]);
-    if words.first().is_some_and(|word| word.rsplit('/').next() == Some("srun")) {
+    if words.first().is_some_and(|word| program_of(word) == "srun") {
         words.remove(0);
     }
     // As salloc and sbatch --ntasks-per-node set it.
@@ -224,7 +224,7 @@ impl Script<'_> {
         let of_job = self.of_job.tasks.unwrap_or(tasks).max(tasks);
         let counts = job::filled(tasks, of_job, each, &room);
         let all = room.iter().fold(0_usize, |sum, node| sum.saturating_add(node.cpus));
-        // There is no choice with one task for every node, or if all CPUs are asked for.
+        // One task per node, or a request for all CPUs, leaves only one distribution.
         if nodes.len() > 1 && tasks > nodes.len() && tasks.saturating_mul(each) < all {
             let shown: Vec<String> = counts.iter().take(4).map(ToString::to_string).collect();
             let more = if counts.len() > shown.len() { " + .." } else { "" };

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::lexer::{Command, Piece, Word, is_variable};
 use super::mpi::{self, Change, Loaded};
+use crate::lint::program_of;
 use crate::lint::read::script::arithmetic::{Numbers, evaluate};
 use crate::lint::read::script::is_mpi_launcher;
 
@@ -209,7 +210,7 @@ impl Shell {
         let (also, words) = words.split_at(more);
         let mut all = words.iter().flat_map(|word| self.expand(word));
         let first = all.next()?;
-        let launcher = first.text.rsplit('/').next()?.to_owned();
+        let launcher = program_of(&first.text).to_owned();
         let starts_ranks = STARTERS.contains(&&*launcher) || is_mpi_launcher(&launcher);
         if first.unknown.is_some() && !first.text.contains('/') || !starts_ranks {
             return None;
