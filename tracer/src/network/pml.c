@@ -12,7 +12,7 @@
 
 #if defined(OPEN_MPI)
 
-/* ---- what is needed of Open MPI's interface: programs are compiled without its inner headers ---- */
+/* ---- what is needed of Open MPI's interface: its internal headers are not installed ---- */
 
 typedef void (*Function)(void);
 typedef int SendMode; /* an enumeration */
@@ -27,7 +27,7 @@ struct component {
     char name[64];
 };
 
-/* Where functions stand in the table `mca_pml`, by the versions of the component type and of Open MPI. */
+/* Indices of functions in the table `mca_pml`, by the versions of the component type and of Open MPI. */
 struct layout {
     int type[2];
     int oldest[2], newest; /* the oldest version of Open MPI, and the newest major one */
@@ -36,10 +36,10 @@ struct layout {
 static const struct layout layouts[] = {
     /* Up to 3.0, MPI_Start calls the table too. */
     {{2, 0}, {3, 1}, 4, 5, 9, 10, 11, 14},
-    /* revoke_comm stands behind del_comm */
+    /* With revoke_comm behind del_comm. */
     {{2, 1}, {5, 0}, 6, 5, 10, 11, 12, 15},
 };
-/* Releases of Open MPI 4 with fault tolerance (ULFM) have revoke_comm without another version. */
+/* Releases of Open MPI 4 with fault tolerance (ULFM) have revoke_comm too, under the same version. */
 static const char revokes[] = "MPIX_Comm_revoke";
 
 /* ---- what is known ---- */
@@ -168,7 +168,7 @@ static void pass(uint64_t now, int rank, uint64_t bytes)
     rw_transport_unlock();
 }
 
-/* Before the send: while it waits, it may make others. */
+/* Called before the send, which may make progress on others while it waits: so rows stay in the order of time. */
 static void record(size_t count, MPI_Datatype datatype, int destination, MPI_Comm comm)
 {
     if (atomic_load_explicit(&rw_transport_on, memory_order_relaxed) && destination >= 0 && count > 0)
@@ -207,7 +207,7 @@ static void keep(MPI_Request request, struct persistent_send send)
         free(kept);
         return;
     }
-    /* The place of a request that was freed is used again, but only for sends. */
+    /* A later request may have the address of a freed one, but is a send too: they have free lists of their own. */
     free(rw_table_remove(&known.persistent, (uintptr_t)request));
     if (!rw_table_insert(&known.persistent, (uintptr_t)request, kept))
         free(kept);
@@ -243,7 +243,7 @@ static int start(size_t count, MPI_Request *requests)
     return replaced.start(count, requests);
 }
 
-/* The place of a communicator that was freed may become another one. */
+/* A later communicator may have the address of a freed one. */
 static int del_comm(MPI_Comm comm)
 {
     if (rw_transport_lock()) {
@@ -283,7 +283,7 @@ static const struct layout *find_layout(void)
     return NULL;
 }
 
-/* Other threads may send meanwhile: a function must be known before ours, which calls it, stands in its place. */
+/* Other threads may send meanwhile: the original is stored before our function, which calls it, enters the table. */
 static void put(int place, Function function)
 {
     __atomic_store_n(&replaced.functions[place], function, __ATOMIC_RELEASE);

@@ -91,7 +91,7 @@ traps! {
     COMMENT_AT_END = "comment-at-end", "Open MPI 4.1, 5.0",
         "mpirun refuses a comment on the last line if the line has no line end.";
     CARRIAGE_RETURN = "carriage-return", "Open MPI 4.1, 5.0, Slurm, PBS, LSF, wrapper scripts",
-        "mpirun, srun and sbatch refuse the line ends of Windows (CR LF); other scripts do not start: #!/bin/bash and a carriage return is no program.";
+        "mpirun, srun and sbatch refuse Windows line endings (CRLF); other scripts fail to start, because the interpreter's name ends with a carriage return.";
     HOST_NUMBER = "host-read-as-number", "Open MPI 4.1, 5.0",
         "A host name of digits is read as a number and loses its leading zeros.";
     SHORT_NAMES = "short-names-collide", "Open MPI 4.1, 5.0",
@@ -155,7 +155,7 @@ traps! {
     HOST_BLANK = "blank-in-hostfile", "Slurm 22.05",
         "srun refuses a blank before a host or between hosts in SLURM_HOSTFILE.";
     HOST_WORD = "word-is-no-host", "Flux 0.88",
-        "Flux takes every word of a host list for a host: comments, n0*2 and Windows line ends end the job.";
+        "Flux takes every word of a host list for a host: comments, n0*2 and Windows line endings end the job.";
     MULTI_PROG = "multi-prog-tasks", "Slurm 22.05",
         "srun refuses a --multi-prog file if a task has no line or two, or if it names tasks that are not started.";
     CPUS_OF_NODE = "more-cpus-than-node", "Slurm",

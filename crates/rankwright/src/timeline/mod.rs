@@ -237,7 +237,7 @@ impl Timeline {
     }
 }
 
-/// The devices with what passes them. A message of which only the sender tells arrives when the sender's device has
+/// The devices with their transfers. A message that only its sender recorded arrives when the sender's device has
 /// sent it.
 fn devices(passed: Passed, sites: &Sites) -> Vec<Device> {
     let Passed { sends, mut receives, told_by_sender } = passed;

@@ -186,7 +186,7 @@ impl OfferedLoad {
         self.setup.singles.per_tick
     }
 
-    /// How many ranks all multicasts have together: the time to count a mapping from the beginning grows with it.
+    /// The number of members, summed over all multicasts: the time to count a mapping from the beginning grows with it.
     #[must_use]
     pub(crate) fn multicast_members(&self) -> usize {
         self.memberships.iter().map(Vec::len).sum()

@@ -43,8 +43,8 @@ struct PortUser {
 /// The ranks of one multicast, counted.
 #[derive(Debug, Clone)]
 pub(super) struct MulticastCount {
-    /// Of each node, followed by those of its sites: a step needs the counts of two nodes in each multicast of a rank, and
-    /// they come from memory.
+    /// Each node, followed by its sites: a step reads two nodes of each multicast of a rank, mostly from memory, and so
+    /// needs few cache lines.
     counts: Box<[Members]>,
 }
 

@@ -57,8 +57,8 @@ struct File {
     rows: Vec<(u64, u32, bool, u32)>,
 }
 
-/// Bytes that pass between a rank and another one. Of a TCP connection both ends tell them, of a message that is
-/// handed to UCX or Open MPI the sender alone: when it arrives is not known.
+/// Bytes that pass between a rank and another one. On a TCP connection both ends record them; a message that is
+/// handed to UCX or Open MPI is recorded by its sender only, and when it arrives is not known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Passage {
     /// Nanoseconds since MPI started on the rank.

@@ -55,7 +55,7 @@ pub(super) struct DeviceRow {
     pub(super) link: &'static str,
     /// Each way; `None` if neither the cluster nor the ports tell.
     pub(super) bandwidth: Option<String>,
-    /// The same as a number.
+    /// `bandwidth` in bytes per second, rounded.
     pub(super) bytes_per_s: Option<u64>,
     pub(super) contexts: Option<u32>,
     pub(super) rail: Option<u32>,

@@ -48,7 +48,7 @@ pub(super) fn read(
     let cluster = line.source.machines.cluster();
     let guessed = guess::read_for(&text, &file, &arguments, cluster, line.mpi());
     let guessed = guessed.map_err(|error| {
-        // Which of several MPI libraries it is can be said of the script too.
+        // The MPI library can also be given for the script, with --from.
         let says_mpi = |advice: &String| advice.contains("--from") && !advice.starts_with(SAY);
         if error.advice.as_ref().is_some_and(says_mpi) {
             return error.with_advice(

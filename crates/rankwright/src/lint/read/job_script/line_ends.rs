@@ -1,15 +1,15 @@
-//! Scripts with the line ends of Windows (CR LF), which neither batch systems nor shells take.
+//! Scripts with Windows line endings (CRLF), which neither batch systems nor shells accept.
 
 use super::systems;
 use crate::launch::shell::quote;
 
-/// A script as it would be with the line ends of Unix; `None` if it has them, and for what is no script.
+/// The script with Unix line endings (LF); `None` if it has no CRLF or is not a script.
 pub(in crate::lint) fn of_unix(text: &str) -> Option<String> {
     let is_script = || text.starts_with("#!") || !systems(text).is_empty();
     (text.contains("\r\n") && is_script()).then(|| text.replace("\r\n", "\n"))
 }
 
-/// The first line that ends so, from 1.
+/// The number of the first line that ends with CRLF, from 1.
 pub(in crate::lint) fn first(text: &str) -> Option<usize> {
     let before = text.split_once("\r\n")?.0;
     Some(before.split('\n').count())

@@ -9,7 +9,7 @@
 //! | `sbatch/` | `#SBATCH` lines and `srun` |
 //! | `pbs/` | `#PBS` lines of PBS Professional, OpenPBS and Torque |
 //! | `lsf/` | `#BSUB` lines; `jsrun` |
-//! | `line_ends` | scripts with the line ends of Windows |
+//! | `line_ends` | scripts with Windows line endings |
 //! | `mpirun`, `hostfile` | `mpirun` and `mpiexec` of any MPI in a job, and the file with hosts or ranks that they name |
 //! | `pals` | `mpiexec` of Cray's PALS and `aprun`, with PUs by depth or list |
 

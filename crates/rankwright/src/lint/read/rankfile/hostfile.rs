@@ -85,8 +85,8 @@ pub(in crate::lint) fn read(source: &Source<'_>, version: Version) -> Result<Rea
     Ok(reading)
 }
 
-/// Warns that the file is no order of ranks where its author seems to mean one: where the hosts are not in
-/// ascending order.
+/// Warns that a hostfile does not set the order of ranks, if its hosts are not in ascending order: then its
+/// author seems to expect that.
 fn tell_order(hosts: &[Host<'_>], reading: &mut Reading) {
     let is_before = |pair: &&[Host<'_>]| natural(pair[1].name) < natural(pair[0].name);
     let Some(pair) = hosts.windows(2).find(is_before) else {

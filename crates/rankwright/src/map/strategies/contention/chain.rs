@@ -47,7 +47,7 @@ pub(super) const STEPS_PER_READING: u64 = 1 << 7;
 pub(super) const RENEWED: u64 = 1 << 17;
 /// Number of steps that take as long as one evaluation of a small workload.
 const STEPS_PER_EVALUATION: u64 = 100;
-/// Number of server steps of the fluid, and of members of multicasts that it counts, that count as one more evaluation.
+/// The cost of one more evaluation: this many server steps of the fluid, or members of multicasts that it counts.
 const LARGE_EVALUATION: u64 = 10_000;
 
 /// The state of a chain.

@@ -8,8 +8,8 @@ use crate::random::Generator;
 
 /// One of this number of steps moves a group, and one a run.
 const MIX: usize = 8;
-/// Groups and runs take as long as dozens of single moves. Where none of this number of them was taken, they are
-/// rare: only one of [`RARE`] is tried, instead of the others a single move.
+/// A step that moves a group or a run costs as much as dozens of single moves. If none of the last `TRIES` of a kind
+/// was accepted, only one of [`RARE`] is tried; a single move is tried instead of the others.
 const TRIES: u32 = 128;
 const RARE: usize = 8;
 /// One of this number of moves of a single rank goes to any slot, the others to a node where it has a
@@ -52,7 +52,7 @@ enum Many {
     Run,
 }
 
-/// How steps of a kind fared lately.
+/// How many of the latest steps of a kind were accepted.
 #[derive(Debug, Clone, Copy, Default)]
 struct Record {
     tried: u32,
@@ -85,7 +85,7 @@ pub(super) struct Neighbourhood {
     most: usize,
     /// Index: [`Many`].
     records: [Record; 2],
-    /// What the present step is; `None`: it moves few ranks.
+    /// The kind of the present step; `None`: it moves few ranks.
     many: Option<Many>,
     /// The present step: global ranks, each with the device slot it moves to.
     moves: Vec<(usize, usize)>,
@@ -144,7 +144,7 @@ impl Neighbourhood {
         &self.moves
     }
 
-    /// Whether the present step was taken: to be told of each.
+    /// To be called after each step: whether it was accepted.
     pub(super) fn was_taken(&mut self, taken: bool) {
         if let Some(many) = self.many {
             self.records[many as usize].count(taken);
