@@ -168,7 +168,7 @@ impl FromStr for BytesPerSecond {
     fn from_str(text: &str) -> Result<Self, UnitError> {
         let wrong = || UnitError { found: text.to_owned(), expected: RATE };
         let (number, unit) = split_number(text).ok_or_else(wrong)?;
-        let bits = factor(unit, "bit/s").or_else(|| factor(unit, "bps"));
+        let bits = ["bit/s", "b/s", "bps"].into_iter().find_map(|bits| factor(unit, bits));
         let factor = factor(unit, "B/s").or(bits.map(|bits| bits / 8.0)).ok_or_else(wrong)?;
         let rate = number * factor;
         if (1.0..=LARGEST_RATE).contains(&rate) { Ok(Self(rate)) } else { Err(wrong()) }
@@ -231,8 +231,9 @@ mod tests {
         assert_eq!("64 KiB".parse(), Ok(Bytes(65536)));
         assert_eq!("1.5MB".parse(), Ok(Bytes(1_500_000)));
         assert_eq!("1 GB/s".parse(), Ok(BytesPerSecond(1e9)));
-        assert_eq!("100 Mbit/s".parse(), Ok(BytesPerSecond(12.5e6)));
-        assert_eq!("100Mbps".parse(), Ok(BytesPerSecond(12.5e6)));
+        for bits in ["100 Mbit/s", "100Mbps", "100 Mb/s"] {
+            assert_eq!(bits.parse(), Ok(BytesPerSecond(12.5e6)), "{bits}");
+        }
         assert_eq!("2.5e9 B/s".parse(), Ok(BytesPerSecond(2.5e9)));
         assert_eq!("2 min".parse(), Ok(Seconds(120.0)));
         assert_eq!("100 /s".parse(), Ok(PerSecond(100.0)));
