@@ -40,6 +40,8 @@ fn recorded_machines_have_devices_too() {
     for name in ["omni-path-2s", "slingshot-4numa", "infiniband-2s-8ports"] {
         golden(name, &["nic", "--on", &format!("testdata/machines/{name}.xml")]);
     }
+    let machine = "testdata/machines/infiniband-2s-8ports.xml";
+    golden("infiniband-2s-8ports-csv", &["nic", "--on", machine, "--format", "csv"]);
 }
 
 #[test]

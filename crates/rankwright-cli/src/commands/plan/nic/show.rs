@@ -3,7 +3,7 @@
 use rankwright::report::to_json;
 use std::fmt::Write as _;
 
-use rankwright::ids::{NumaId, format_index_list};
+use rankwright::ids::format_index_list;
 use rankwright::launch::shell;
 use rankwright::units::Seconds;
 
@@ -14,10 +14,8 @@ use crate::output;
 pub(super) fn show(report: &NicReport, format: Format) -> anyhow::Result<String> {
     Ok(match format {
         Format::Json => to_json(report),
-        Format::Csv if report.ranks.is_empty() => {
-            output::csv(&DEVICES, &device_rows(&report.devices))
-        }
-        Format::Csv => csv(&report.ranks),
+        Format::Csv if report.ranks.is_empty() => devices_as_csv(&report.devices),
+        Format::Csv => ranks_as_csv(&report.ranks),
         Format::Table => table(report),
     })
 }
@@ -44,15 +42,12 @@ fn device_rows(devices: &[DeviceRow]) -> Vec<Vec<String>> {
             true => String::new(),
             false => format!(" ({})", device.aliases.join(", ")),
         };
-        let distances: Vec<String> = device.distances.iter().map(ToString::to_string).collect();
-        let kind = serde_json::to_value(device.kind).ok();
-        let kind = kind.and_then(|kind| kind.as_str().map(str::to_owned));
         vec![
             device.nodes.clone(),
             format!("{}{aliases}", device.device),
-            or_dash(kind),
-            numa_list(&device.numa),
-            or_dash(Some(distances.join(" ")).filter(|text| !text.is_empty())),
+            or_dash(kind(device)),
+            or_dash(numa_list(device)),
+            or_dash(distances(device)),
             device.link.to_owned(),
             or_dash(device.bandwidth.clone()),
             or_dash(device.contexts.map(|contexts| contexts.to_string())),
@@ -65,13 +60,62 @@ fn device_rows(devices: &[DeviceRow]) -> Vec<Vec<String>> {
     devices.iter().map(row).collect()
 }
 
-fn numa_list(numa: &[NumaId]) -> String {
-    let numbers: Vec<u32> = numa.iter().map(|numa| numa.0).collect();
-    if numbers.is_empty() { "-".to_owned() } else { format_index_list(&numbers) }
+fn kind(device: &DeviceRow) -> Option<String> {
+    let kind = serde_json::to_value(device.kind).ok();
+    kind.and_then(|kind| kind.as_str().map(str::to_owned))
+}
+
+fn numa_list(device: &DeviceRow) -> Option<String> {
+    let numbers: Vec<u32> = device.numa.iter().map(|numa| numa.0).collect();
+    (!numbers.is_empty()).then(|| format_index_list(&numbers))
+}
+
+fn distances(device: &DeviceRow) -> Option<String> {
+    let distances: Vec<String> = device.distances.iter().map(ToString::to_string).collect();
+    (!distances.is_empty()).then(|| distances.join(" "))
+}
+
+/// With the names that the JSON has.
+fn devices_as_csv(devices: &[DeviceRow]) -> String {
+    let header = [
+        "nodes",
+        "device",
+        "aliases",
+        "kind",
+        "numa",
+        "distances",
+        "link",
+        "bytes_per_s",
+        "contexts",
+        "rail",
+        "pci",
+        "ranks_per_node",
+        "without_mpi",
+    ];
+    let number = |number: Option<u64>| number.map(|number| number.to_string());
+    let row = |device: &DeviceRow| {
+        let cells = [
+            Some(device.nodes.clone()),
+            Some(device.device.clone()),
+            Some(device.aliases.join(" ")),
+            kind(device),
+            numa_list(device),
+            distances(device),
+            Some(device.link.to_owned()),
+            number(device.bytes_per_s),
+            number(device.contexts.map(u64::from)),
+            number(device.rail.map(u64::from)),
+            device.pci.clone(),
+            number(device.ranks_per_node.map(|ranks| ranks as u64)),
+            device.without_mpi.clone(),
+        ];
+        cells.map(Option::unwrap_or_default).to_vec()
+    };
+    output::csv(&header, &devices.iter().map(row).collect::<Vec<_>>())
 }
 
 fn table(report: &NicReport) -> String {
-    let mut text = faster(report) + &summary(&report.ranks);
+    let mut text = explained_default(report) + &faster(report) + &summary(&report.ranks);
     if report.devices.is_empty() {
         text += "the description has no network device\n";
     } else {
@@ -98,15 +142,17 @@ fn table(report: &NicReport) -> String {
              than {bound:.2}"
         );
     }
-    if let (Some(fabric), Some(default)) = (report.fabric, report.fabric_default) {
-        let differ = report.ranks.iter().filter(|row| row.differs == Some(true)).count();
-        let all = report.ranks.len();
-        let _ = writeln!(
-            text,
-            "\n{fabric} by default: {default}\nthat differs for {differ} of {all} ranks"
-        );
-    }
     text + &variables(&report.ranks)
+}
+
+/// What the stack does by itself, with --explain.
+fn explained_default(report: &NicReport) -> String {
+    let (Some(fabric), Some(default)) = (report.fabric, report.fabric_default) else {
+        return String::new();
+    };
+    let differ = report.ranks.iter().filter(|row| row.differs == Some(true)).count();
+    let all = report.ranks.len();
+    format!("{fabric} by default: {default}\nthat differs for {differ} of {all} ranks\n\n")
 }
 
 /// A line that compares the busy time of the busiest device under two selections; empty if there is only
@@ -221,7 +267,7 @@ fn without_empty(header: &[&str], rows: Vec<Vec<String>>) -> String {
     output::table(&header, &rows)
 }
 
-fn csv(ranks: &[RankRow]) -> String {
+fn ranks_as_csv(ranks: &[RankRow]) -> String {
     let header =
         ["job", "rank", "node", "numa", "nics", "why", "gpus", "by_itself", "differs", "variables"];
     let row = |row: &RankRow| {
