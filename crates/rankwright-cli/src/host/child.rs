@@ -9,7 +9,6 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
-use rustix::process::{Pid, Signal, getpgid, getpgrp, kill_process};
 
 /// The time between asking a child to end and killing it.
 const GRACE: Duration = Duration::from_secs(3);
@@ -57,17 +56,20 @@ fn pass_signals_on() {
 }
 
 /// Whether signals of the terminal do not reach the child: `timeout` and `setsid` leave our group.
+#[expect(unsafe_code, reason = "the standard library has no process groups of others")]
 fn is_in_another_group(child: i32) -> bool {
-    let Some(child) = Pid::from_raw(child) else { return false };
-    getpgid(Some(child)).is_ok_and(|group| group != getpgrp())
+    // SAFETY: both take and return numbers only. For 0, no child, the group is ours; of no process it is -1.
+    let (of_child, ours) = unsafe { (libc::getpgid(child), libc::getpgrp()) };
+    of_child != -1 && of_child != ours
 }
 
 /// Sends a signal to a child that has not been waited for: until then its number belongs to it. Has no
 /// effect if one of the numbers is 0.
+#[expect(unsafe_code, reason = "the standard library sends SIGKILL only")]
 fn send(child: i32, signal: i32) {
-    if let Some((child, signal)) = Pid::from_raw(child).zip(Signal::from_named_raw(signal)) {
-        // It may have ended.
-        let _ = kill_process(child, signal);
+    if child > 0 && signal != 0 {
+        // SAFETY: it takes numbers only. It fails where the child has ended, which is no harm.
+        unsafe { libc::kill(child, signal) };
     }
 }
 
