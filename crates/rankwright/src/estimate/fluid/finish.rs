@@ -3,6 +3,7 @@
 use super::queue::Queue;
 use super::run::{Run, Stage};
 use super::setup::Setup;
+use super::used_nodes::Rows;
 use super::waiting::FinishedRun;
 use crate::network::{Clock, ClockGroups, Multicast, OUTSIDE, SingleClock};
 
@@ -17,8 +18,17 @@ pub(super) struct Finish {
     /// When the last message of the present multicast leaves a node: seconds, 0 without a sender.
     /// Index: used node.
     sent: Vec<f64>,
-    /// Whether the present multicast has a member there. Index: site.
-    receivers: Vec<bool>,
+    /// The used nodes with senders of the present multicast.
+    senders: Rows,
+    /// The used nodes whose value in `passed` is that of the present multicast.
+    receivers: Rows,
+    /// When the last message of the present multicast to a node has passed all links: seconds. Index: used
+    /// node.
+    passed: Vec<f64>,
+    /// When the last message of the multicasts of the present group to a site has passed all links:
+    /// seconds, 0 without one. A message never overtakes one that passed before it, so that only
+    /// the last can be the last to arrive. Index: site.
+    latest: Vec<f64>,
 }
 
 /// The clocks of one job that stop at one end.
@@ -85,9 +95,8 @@ impl Finish {
             self.exits.clear();
             self.exits.resize(finished.setup.sites.sites.len(), None);
             let mut finish = self.finishes[group.job];
-            for multicast in &group.multicasts {
-                let multicast = &clocks.multicasts[*multicast];
-                finish = finish.max(self.of_multicast(finished, site_of, multicast, group.last));
+            if !group.multicasts.is_empty() {
+                finish = finish.max(self.of_multicasts(finished, site_of, group));
             }
             for single in &group.singles {
                 let single = &clocks.singles[*single];
@@ -103,39 +112,65 @@ impl Finish {
         &self.finishes
     }
 
-    fn of_multicast(
+    fn of_multicasts(&mut self, finished: &FinishedRun, site_of: &[u32], group: &StopGroup) -> f64 {
+        let (sites, nodes) = (finished.setup.sites.sites.len(), finished.flows.used.len());
+        for (times, count) in
+            [(&mut self.sent, nodes), (&mut self.passed, nodes), (&mut self.latest, sites)]
+        {
+            times.clear();
+            times.resize(count, 0.0);
+        }
+        let mut finish = 0.0_f64;
+        for multicast in &group.multicasts {
+            let multicast = &finished.setup.clocks.multicasts[*multicast];
+            finish = finish.max(self.send(finished, site_of, multicast, group.last));
+            self.pass_links(finished, site_of, multicast);
+            self.senders.iter().for_each(|row| self.sent[row] = 0.0);
+        }
+        let received = self.latest.iter().enumerate().filter(|(_, latest)| **latest > 0.0);
+        received.map(|(site, latest)| finished.arrival(site, *latest)).fold(finish, f64::max)
+    }
+
+    /// Sends the last messages of a multicast. Returns when the last leaves the memory of its sender.
+    fn send(
         &mut self,
         finished: &FinishedRun,
         site_of: &[u32],
         multicast: &Multicast,
         last: f64,
     ) -> f64 {
-        let sites = &finished.setup.sites;
+        let (sites, used) = (&finished.setup.sites.sites, &finished.flows.used);
         let mut finish = 0.0_f64;
-        self.sent.clear();
-        self.sent.resize(finished.flows.used.len(), 0.0);
+        self.senders.clear(used.len());
         for rank in &multicast.senders {
             let site = site_of[rank.index()] as usize;
             let exit = self.exits[site].get_or_insert_with(|| finished.exit(site, last));
-            let sent = &mut self.sent[finished.flows.used.row(sites.sites[site].node)];
-            *sent = sent.max(exit.node);
+            let row = used.row(sites[site].node);
+            self.senders.insert(row);
+            self.sent[row] = self.sent[row].max(exit.node);
             finish = finish.max(exit.memory);
         }
-        self.receivers.clear();
-        self.receivers.resize(sites.sites.len(), false);
-        for rank in &multicast.members {
-            self.receivers[site_of[rank.index()] as usize] = true;
-        }
-        for number in finished.flows.used.nodes() {
-            let node = &sites.nodes[*number];
-            if self.receivers[node.sites.clone()].contains(&true) {
-                let sent = finished.last_before(&self.sent, *number);
-                for site in node.sites.clone().filter(|site| self.receivers[*site]) {
-                    finish = finish.max(finished.arrival(site, sent));
-                }
-            }
-        }
         finish
+    }
+
+    /// Brings the last messages of a multicast to the nodes of its members.
+    fn pass_links(&mut self, finished: &FinishedRun, site_of: &[u32], multicast: &Multicast) {
+        let used = &finished.flows.used;
+        let sent = self.senders.iter().map(|row| self.sent[row]).fold(0.0, f64::max);
+        self.receivers.clear(used.len());
+        for rank in &multicast.members {
+            let site = site_of[rank.index()] as usize;
+            let mut passed = sent;
+            if !finished.setup.links.is_empty() {
+                let node = finished.setup.sites.sites[site].node;
+                let row = used.row(node);
+                if self.receivers.insert(row) {
+                    self.passed[row] = finished.last_before(&self.senders, &self.sent, node);
+                }
+                passed = self.passed[row];
+            }
+            self.latest[site] = self.latest[site].max(passed);
+        }
     }
 
     fn of_single(
@@ -166,13 +201,11 @@ impl FinishedRun<'_> {
         Exit { memory, node: ports.fold(memory, f64::max) }
     }
 
-    /// When the last of the messages that leave nodes at these times has passed all links to a node.
-    fn last_before(&self, sent: &[f64], node: usize) -> f64 {
-        if self.setup.links.is_empty() {
-            return sent.iter().copied().fold(0.0, f64::max);
-        }
-        let passed = self.flows.used.nodes().iter().zip(sent).filter(|(_, sent)| **sent > 0.0);
-        passed.map(|(from, sent)| self.through((*from, node), *sent)).fold(0.0, f64::max)
+    /// When the last of the messages that leave nodes, `senders`, at these times has passed all links to a
+    /// node.
+    fn last_before(&self, senders: &Rows, sent: &[f64], node: usize) -> f64 {
+        let from = senders.iter().map(|row| (self.flows.used.nodes()[row], sent[row]));
+        from.map(|(from, sent)| self.through((from, node), sent)).fold(0.0, f64::max)
     }
 
     /// When a message between two nodes that arrives at the first of their links at `time` has passed all

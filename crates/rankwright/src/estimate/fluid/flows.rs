@@ -1,8 +1,10 @@
 //! The rates at which messages pass the servers of a mapping while the clocks tick.
 
+use std::ops::Range;
+
 use super::links::PassedLinks;
 use super::setup::Setup;
-use super::used_nodes::UsedNodes;
+use super::used_nodes::{Rows, UsedNodes};
 use crate::network::{Clock, LocalCost, Multicast, OUTSIDE, SingleClock};
 
 /// The messages and work that arrive at servers per second while the clocks tick. Index of all
@@ -48,9 +50,13 @@ pub(super) struct Flows {
     kinds: usize,
 }
 
-/// The ranks of one multicast, counted.
+/// The ranks of one multicast, counted. Most have ranks on few nodes, so that only their rows are read.
 #[derive(Debug, Clone, Default)]
 struct MulticastCounts {
+    /// The used nodes with members, and so those with senders.
+    rows: Rows,
+    /// The used nodes from the first to the last with senders.
+    senders: Range<usize>,
     /// Members. Index: site.
     site_members: Vec<f64>,
     /// Index: site.
@@ -104,9 +110,14 @@ impl Flows {
     pub(super) fn count(&mut self, setup: &Setup, site_of: &[u32]) {
         self.used.find(setup, site_of);
         self.clear(setup);
+        let mut counts = std::mem::take(&mut self.counts);
+        counts.clear(setup, &self.used);
         for multicast in &setup.clocks.multicasts {
-            self.add_multicast(setup, multicast, site_of);
+            counts.count(setup, &self.used, multicast, site_of);
+            self.add_senders(setup, multicast, &counts);
+            self.add_receivers(setup, multicast, &counts);
         }
+        self.counts = counts;
         for single in &setup.clocks.singles {
             self.add_single(setup, single, site_of);
         }
@@ -158,33 +169,24 @@ impl Flows {
         zero(&mut self.batch_out, ports);
     }
 
-    fn add_multicast(&mut self, setup: &Setup, multicast: &Multicast, site_of: &[u32]) {
-        self.counts.count(setup, &self.used, multicast, site_of);
-        self.add_senders(setup, multicast);
-        self.add_receivers(setup, multicast);
-    }
-
-    fn add_senders(&mut self, setup: &Setup, multicast: &Multicast) {
+    fn add_senders(&mut self, setup: &Setup, multicast: &Multicast, counts: &MulticastCounts) {
         let kind = multicast.kind;
         let length = setup.lengths[multicast.length];
         let all = multicast.members.len() as f64;
-        for row in 0..self.used.len() {
-            if self.counts.node_senders[row] == 0.0 {
-                continue;
-            }
+        for row in counts.rows.iter().filter(|row| counts.node_senders[*row] > 0.0) {
             let node = &setup.sites.nodes[self.used.nodes()[row]];
             for site in node.sites.clone() {
-                let senders = self.counts.site_senders[site];
+                let senders = counts.site_senders[site];
                 if senders == 0.0 {
                     continue;
                 }
-                let remote = all - self.counts.node_members[row];
+                let remote = all - counts.node_members[row];
                 let mut tick = Tick::default();
                 tick.add_remote(remote, length, setup.sites.sites[site].memory_time);
                 let local = setup.sites.local(multicast.length, site);
                 for (other, local) in node.sites.clone().zip(local) {
                     let itself = if other == site { 1.0 } else { 0.0 };
-                    tick.add_local(self.counts.site_members[other] - itself, *local);
+                    tick.add_local(counts.site_members[other] - itself, *local);
                 }
                 self.send(setup, kind, site, multicast.clock.rate * senders, &tick);
                 self.add_moments(setup, multicast.clock, kind, (site, senders), &tick);
@@ -192,24 +194,26 @@ impl Flows {
         }
     }
 
-    fn add_receivers(&mut self, setup: &Setup, multicast: &Multicast) {
+    fn add_receivers(&mut self, setup: &Setup, multicast: &Multicast, counts: &MulticastCounts) {
         let nodes = self.used.len();
         let (Clock { rate, cv2, .. }, kind) = (multicast.clock, multicast.kind);
         let length = setup.lengths[multicast.length];
         let senders = multicast.senders.len() as f64;
-        for row in 0..nodes {
-            let members = self.counts.node_members[row];
-            let outside = senders - self.counts.node_senders[row];
-            if members == 0.0 || outside == 0.0 {
+        for row in counts.rows.iter() {
+            let members = counts.node_members[row];
+            let outside = senders - counts.node_senders[row];
+            if outside == 0.0 {
                 continue;
             }
-            let pairs = &mut self.pairs[(kind * nodes + row) * nodes..][..nodes];
-            for (pair, senders) in pairs.iter_mut().zip(&self.counts.node_senders) {
+            let pairs = &mut self.pairs[(kind * nodes + row) * nodes..][counts.senders.clone()];
+            for (pair, senders) in
+                pairs.iter_mut().zip(&counts.node_senders[counts.senders.clone()])
+            {
                 *pair += rate * length * members * senders;
             }
-            let run = members / self.counts.node_runs[row];
+            let run = members / counts.node_runs[row];
             for site in setup.sites.nodes[self.used.nodes()[row]].sites.clone() {
-                let messages = rate * outside * self.counts.site_members[site];
+                let messages = rate * outside * counts.site_members[site];
                 if messages > 0.0 {
                     self.arrive(setup, kind, site, (messages, messages * length), cv2 * run);
                 }
@@ -327,26 +331,52 @@ impl Flows {
 }
 
 impl MulticastCounts {
-    fn count(&mut self, setup: &Setup, used: &UsedNodes, multicast: &Multicast, site_of: &[u32]) {
+    /// Before the first multicast of a mapping.
+    fn clear(&mut self, setup: &Setup, used: &UsedNodes) {
         let (sites, nodes) = (setup.sites.sites.len(), used.len());
-        zero(&mut self.site_members, sites);
-        zero(&mut self.site_senders, sites);
-        zero(&mut self.node_members, nodes);
-        zero(&mut self.node_senders, nodes);
-        zero(&mut self.node_runs, nodes);
+        for of_sites in [&mut self.site_members, &mut self.site_senders] {
+            zero(of_sites, sites);
+        }
+        for of_nodes in [&mut self.node_members, &mut self.node_senders, &mut self.node_runs] {
+            zero(of_nodes, nodes);
+        }
+        self.rows.clear(nodes);
+    }
+
+    /// Forgets the multicast before.
+    fn restart(&mut self, setup: &Setup, used: &UsedNodes) {
+        for row in self.rows.iter() {
+            self.node_members[row] = 0.0;
+            self.node_senders[row] = 0.0;
+            self.node_runs[row] = 0.0;
+            let sites = setup.sites.nodes[used.nodes()[row]].sites.clone();
+            self.site_members[sites.clone()].fill(0.0);
+            self.site_senders[sites].fill(0.0);
+        }
+        self.rows.clear(used.len());
+        self.senders = used.len()..0;
+    }
+
+    fn count(&mut self, setup: &Setup, used: &UsedNodes, multicast: &Multicast, site_of: &[u32]) {
+        self.restart(setup, used);
         let mut before = usize::MAX;
         for rank in &multicast.members {
             let site = site_of[rank.index()] as usize;
             let node = used.row(setup.sites.sites[site].node);
             self.site_members[site] += 1.0;
             self.node_members[node] += 1.0;
-            self.node_runs[node] += if node == before { 0.0 } else { 1.0 };
+            if node != before {
+                self.node_runs[node] += 1.0;
+                self.rows.insert(node);
+            }
             before = node;
         }
         for rank in &multicast.senders {
             let site = site_of[rank.index()] as usize;
+            let node = used.row(setup.sites.sites[site].node);
             self.site_senders[site] += 1.0;
-            self.node_senders[used.row(setup.sites.sites[site].node)] += 1.0;
+            self.node_senders[node] += 1.0;
+            self.senders = self.senders.start.min(node)..self.senders.end.max(node + 1);
         }
     }
 }

@@ -52,3 +52,38 @@ impl UsedNodes {
         &self.nodes
     }
 }
+
+/// A set of rows of tables by node.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Rows {
+    /// A bit for each row.
+    words: Vec<u64>,
+}
+
+impl Rows {
+    /// Removes all rows; there may be `count` then.
+    pub(super) fn clear(&mut self, count: usize) {
+        self.words.clear();
+        self.words.resize(count.div_ceil(64), 0);
+    }
+
+    /// Adds a row. Returns whether it is new.
+    pub(super) fn insert(&mut self, row: usize) -> bool {
+        let (word, bit) = (&mut self.words[row / 64], 1 << (row % 64));
+        let is_new = *word & bit == 0;
+        *word |= bit;
+        is_new
+    }
+
+    /// In ascending order.
+    pub(super) fn iter(&self) -> impl Iterator<Item = usize> {
+        self.words.iter().enumerate().flat_map(|(number, word)| {
+            let mut rest = *word;
+            std::iter::from_fn(move || {
+                let bit = (rest != 0).then(|| rest.trailing_zeros() as usize)?;
+                rest &= rest - 1;
+                Some(64 * number + bit)
+            })
+        })
+    }
+}
