@@ -18,6 +18,7 @@ or pairs by a table ends first.
 from ._clusters import Cluster
 from ._errors import Error, InfeasibleError, InputError
 from ._frames import use_frames
+from ._jobs import BatchJob
 from ._native import VERSION as __version__
 from ._pairing import Pairing, pair
 from ._plans import Placement, Plan, map_, place, strategies
@@ -28,6 +29,7 @@ from ._sweeps import Sweep, sweep
 from ._workloads import Workload
 
 __all__ = [
+    "BatchJob",
     "Cluster",
     "Error",
     "InfeasibleError",

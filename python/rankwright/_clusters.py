@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import warnings
 from collections.abc import Callable
 from typing import Any, TypeAlias, cast
 
 from . import _native
 from ._arguments import count, name_of, restored
 from ._errors import InputError
+from ._jobs import BatchJob, native_job
 
 #: What is accepted as a cluster.
 ClusterLike: TypeAlias = "str | os.PathLike[str] | Cluster"
@@ -90,6 +92,38 @@ class Cluster:
         ``measured``: spread and number of samples of each rate.
         """
         return cast("dict[str, Any] | None", self.rates.get("calibration"))
+
+    def granted(self, job: BatchJob, *, cpu: str = "thread") -> Cluster:
+        """What is granted to a batch job, with the hardware, rates and switches of this cluster.
+
+        As ``rankwright cluster import slurm:`` in the job, but also with the numbers of CPUs and GPUs that
+        ``details`` of a job of Slurm or LSF's list of affinities tell. Only granted PUs are free. Hosts that this
+        cluster does not name are like its nodes. The cluster is called ``job-7``; ``to_toml()`` keeps it.
+
+        Args:
+            job: The job.
+            cpu: What the batch system counts as a CPU, which differs by site: ``"thread"`` (a PU) or ``"core"``. The
+                slots of PBS count as cores.
+
+        Raises:
+            InfeasibleError: More CPUs are granted on a host than it has.
+
+        Warns:
+            UserWarning: The first CPUs stand for the granted ones, whose numbers are not known; or hosts are taken
+                for nodes of this cluster that it does not name.
+
+        >>> variables = {"SLURM_JOB_ID": "7", "SLURM_JOB_NODELIST": "n[0-1]", "SLURM_JOB_CPUS_PER_NODE": "8(x2)"}
+        >>> cluster = Cluster("synthetic:package:2 core:4 pu:1").granted(BatchJob(variables))
+        >>> cluster.nodes, cluster.core_count
+        (['n0', 'n1'], 16)
+        """
+        taken = native_job(job)
+        if taken is None:
+            raise InputError("job: found None, expected a rankwright.BatchJob")
+        native, texts = self._handle.granted(taken, str(cpu))
+        for text in texts:
+            warnings.warn(text, stacklevel=2)
+        return Cluster._of(native, native.name)
 
     def to_toml(self) -> str:
         """The text of a ``cluster.toml`` that describes this cluster."""

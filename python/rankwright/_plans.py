@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shlex
 import time as clock
 import warnings
 from collections.abc import Callable, Sequence
@@ -13,10 +12,11 @@ from typing import Any, TypeAlias, cast
 import numpy as np
 
 from . import _native
-from ._arguments import count, read_text, write_whole
+from ._arguments import read_text, settings_of, time_text, write_whole
 from ._clusters import Cluster, ClusterLike, cluster_of
 from ._errors import Error, InputError
 from ._frames import Frame, columns_of_rows, frame
+from ._jobs import BatchJob
 from ._workloads import Workload, WorkloadLike, workload_of
 
 #: Gets what is being done and the share of it that is done, from 0 to 1; ends the work if it returns False.
@@ -258,6 +258,12 @@ def place(
     nics: str | None = None,
     gpus: str | None = None,
     launcher: str | None = None,
+    balance: float | None = None,
+    keep_node_groups: bool | str = False,
+    arrivals: str = "source",
+    loop: str | None = None,
+    service: str = "deterministic",
+    job: BatchJob | None = None,
     keep_best: bool = False,
     progress: Progress | None = None,
 ) -> Plan:
@@ -267,7 +273,8 @@ def place(
         workload: A name, a :class:`Workload` or :class:`Profile`, a traffic matrix (bytes; a row per sender),
             a networkx graph; or a list of these, which run at the same time.
         cluster: A name or a :class:`Cluster`.
-        strategies: The strategies to try (:func:`strategies`), such as ``"kway:seed=3"``; by default all.
+        strategies: The strategies to try (:func:`strategies`), such as ``"blocked,kway:seed=3"`` or a list; by
+            default all.
         share: Instead of strategies, how jobs share nodes: ``"exclusive-full"``, ``"exclusive-half"`` (half of the
             cores of twice as many nodes), ``"shared"``, ``"shared:2"`` (two jobs per node) or ``"shared:apart"``
             (on sockets of their own); by default whichever is best.
@@ -289,14 +296,24 @@ def place(
             ``"-n 2 --cores-per-rank 4 ./ocean : -n 6 ./air"``. Their ranks get the cores that it says.
         own_nodes: Give each of these programs nodes of its own.
         nics: How network devices are chosen, such as ``"by-load"``; by default, and with ``"none"``, not at all.
-        gpus: ``"near"``, ``"one-per-rank"`` or ``"none"``.
+        gpus: ``"near"``, ``"one-per-rank"`` or ``"none"``; by default ``"near"`` with ``ranks_per_gpu`` and for a
+            ``job`` with GPUs, else ``"none"``.
         launcher: The launcher whose default is compared with; by default ``openmpi4``.
+        balance: On nodes of different speed: the share by which the longest computing time of a rank may exceed the
+            shortest possible one, from 0; by default 0.02.
+        keep_node_groups: Consider only placements that keep the ranks of each node together and without other
+            ranks: with ``"recorded"`` or ``True`` the groups of the recorded run (of block order, if its hosts are
+            not known), with ``"block"`` those of block order on this cluster.
+        arrivals, loop, service: How strategies are simulated, as for :func:`simulate`.
+        job: The batch job whose nodes are used, no others: ``BatchJob.around(os.environ)``. Without ``nodes`` and
+            a size of the ranks, each node gets as many ranks as the job has tasks there (Slurm). Nodes are used with
+            all their CPUs; :meth:`Cluster.granted` has only granted ones.
         keep_best: At Ctrl-C return the best so far instead of raising ``KeyboardInterrupt``.
         progress: Called with a text and a share from 0 to 1; ends the search if it returns ``False``.
 
     Raises:
         InputError: A name or an argument is wrong.
-        InfeasibleError: The ranks do not fit.
+        InfeasibleError: The ranks do not fit, or nodes are not granted.
 
     Warns:
         UserWarning: An argument has no effect.
@@ -309,7 +326,7 @@ def place(
     [('node0', '2'), ('node0', '3'), ('node1', '2'), ('node1', '3')]
     """
     begun = clock.monotonic()
-    settings = _settings(
+    settings = settings_of(
         strategies=[strategies] if isinstance(strategies, str) else strategies,
         share=share,
         objective=objective,
@@ -329,8 +346,14 @@ def place(
         nics=nics,
         gpus=gpus,
         launcher=launcher,
+        balance=balance,
+        keep_node_groups=keep_node_groups,
+        arrivals=arrivals,
+        loop=loop,
+        service=service,
+        job=job,
     )
-    limit = None if time is None else (_time(time), begun)
+    limit = None if time is None else (time_text(time), begun)
     return _planned(
         workload, cluster, {**settings, "compared": True, "keep_best": keep_best}, progress, limit
     )
@@ -355,7 +378,7 @@ def map_(
     >>> map_("pattern:ring:8", "synthetic:package:1 core:4 pu:1", "cyclic", nodes=2).best
     'cyclic'
     """
-    settings = _settings(
+    settings = settings_of(
         strategies=[strategy],
         effort=effort,
         seed=seed,
@@ -366,91 +389,6 @@ def map_(
         per=per,
     )
     return _planned(workload, cluster, {**settings, "compared": False, "keep_best": False}, progress)
-
-
-#: The settings that are whole numbers, and the least value of each.
-_COUNTS = {
-    "seed": 0,
-    "threads": 1,
-    "cores_per_rank": 1,
-    "ranks_per_node": 1,
-    "ranks_per_package": 1,
-    "ranks_per_numa": 1,
-}
-_NAMES = ("share", "objective", "effort", "nics", "gpus", "launcher")
-
-
-def _settings(
-    *, strategies: Sequence[str] | None, per: str, **given: Any
-) -> dict[str, Any]:
-    """The settings of a plan, checked; those that are not given are None."""
-    names = None if strategies is None else list(strategies)
-    if names is not None:
-        if wrong := [name for name in names if not isinstance(name, str)]:
-            raise InputError(f"strategies: found {wrong[0]!r}, expected names of strategies")
-        if not names:
-            raise InputError("strategies: found none, expected at least one, or None for all")
-    if per not in ("core", "pu"):
-        raise InputError(f"per: found {per!r}, expected `core` or `pu`")
-    settings: dict[str, Any] = {
-        name: count(name, given.get(name), least) for name, least in _COUNTS.items()
-    }
-    for name in _NAMES:
-        value = given.get(name)
-        if value is not None and not isinstance(value, str):
-            raise InputError(f"{name}: found {value!r}, expected a name")
-        settings[name] = value
-    per_gpu = given.get("ranks_per_gpu")
-    if not isinstance(per_gpu, str):
-        number = count("ranks_per_gpu", per_gpu)
-        per_gpu = None if number is None else str(number)
-    return {
-        **settings,
-        **_nodes(given.get("nodes")),
-        "ranks_per_gpu": per_gpu,
-        "moves": count("moves", given.get("moves"), least=0, below=2**64),
-        "programs": _words(given.get("programs")),
-        "own_nodes": bool(given.get("own_nodes", False)),
-        "strategies": names,
-        "per_pu": per == "pu",
-        "time": None,
-    }
-
-
-def _nodes(nodes: Any) -> dict[str, Any]:
-    """How many nodes, or which: a number, also as text, or a hostlist."""
-    if not isinstance(nodes, str):
-        return {"nodes": count("nodes", nodes), "named_nodes": None}
-    if nodes.isascii() and nodes.isdigit():
-        return {"nodes": count("nodes", int(nodes)), "named_nodes": None}
-    if ".." in nodes or not any(letter.isalpha() for letter in nodes):
-        raise InputError(
-            f"nodes: found {nodes!r}, expected a number or a hostlist like n[0-3]; rankwright.sweep() compares "
-            "several numbers of nodes"
-        )
-    return {"nodes": None, "named_nodes": nodes}
-
-
-def _words(programs: Any) -> list[str] | None:
-    """The words of a program line."""
-    if programs is None:
-        return None
-    try:
-        words = shlex.split(programs) if isinstance(programs, str) else list(programs)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"programs: found {programs!r} ({error}), expected a text or its words") from None
-    if wrong := [word for word in words if not isinstance(word, str)]:
-        raise InputError(f"programs: found {wrong[0]!r}, expected words")
-    return words
-
-
-def _time(time: Any) -> str:
-    """A time as text, such as ``2.5 s``."""
-    if isinstance(time, str):
-        return time
-    if isinstance(time, bool) or not isinstance(time, (int, float)):
-        raise InputError(f"time: found {time!r}, expected seconds, or a text such as 10s")
-    return f"{float(time):.9f} s"
 
 
 def _planned(

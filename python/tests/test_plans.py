@@ -76,6 +76,10 @@ near = "numa:0"
         (["--nodes", "3"], {"nodes": "3"}),
         (["--nodes", "4", "--ranks-per-node", "6"], {"nodes": 4, "ranks_per_node": 6}),
         (["--moves", "500"], {"moves": 500}),
+        (["--keep-node-groups=block"], {"keep_node_groups": "block"}),
+        (["--arrivals", "pair", "--loop", "arrival"], {"arrivals": "pair", "loop": "arrival"}),
+        (["--service", "exponential", "--seed", "3"], {"service": "exponential", "seed": 3}),
+        (["--strategies", "kway:seed=3,weights=bytes,cyclic"], {"strategies": "kway:seed=3,weights=bytes,cyclic"}),
     ],
 )
 def test_options_mean_what_they_mean_to_place(options, arguments, program, tmp_path):
@@ -86,6 +90,48 @@ def test_options_mean_what_they_mean_to_place(options, arguments, program, tmp_p
     plan = rankwright.place(["nas:cg.A.8", "nas:ep.A.4"], NODES, **arguments)
     plan.save(tmp_path / "python.json")
     assert (tmp_path / "python.json").read_bytes() == (tmp_path / "cli.json").read_bytes()
+
+
+@pytest.mark.parametrize("given", [True, "recorded", "block"])
+def test_ranks_of_a_node_are_kept_together(given, recorded, program, tmp_path):
+    # The recorded ranks shared one node, so they do again; in block order two nodes have two each.
+    on = "synthetic:package:1 core:4 pu:1"
+    option = "--keep-node-groups" if given is True else f"--keep-node-groups={given}"
+    line = ["-q", "place", recorded, "--on", on, "--nodes", "4", "--ranks-per-node", "2" if given == "block" else "4"]
+    line += [option, "--strategies", "cyclic,kway,random", "--for", "openmpi4", "-o", "cli.json"]
+    printed = run(program, *line, "--format", "json", cwd=tmp_path)
+    plan = rankwright.place(
+        recorded,
+        on,
+        nodes=4,
+        ranks_per_node=2 if given == "block" else 4,
+        keep_node_groups=given,
+        strategies="cyclic,kway,random",
+    )
+    plan.save(tmp_path / "python.json")
+    assert (tmp_path / "python.json").read_bytes() == (tmp_path / "cli.json").read_bytes()
+    assert plan.comparison == json.loads(printed)
+    nodes = [row["node"] for row in plan.placement.rows()]
+    assert nodes[0] == nodes[1] and nodes[2] == nodes[3]
+
+
+def test_computing_times_may_differ_by_the_balance(program, tmp_path):
+    # Ranks that compute long go to the fast node, away from their partners, unless the balance lets them stay.
+    nodes = '[[node]]\nnames = "{}"\nspeed = {}\ntopology = "pack:1 numa:1 core:4 pu:1"\n'
+    cluster, jobs = tmp_path / "speeds.toml", tmp_path / "jobs.toml"
+    cluster.write_text('name = "speeds"\nrates = "typical"\n' + nodes.format("f0", 2) + nodes.format("s0", 1))
+    times = ", ".join(['"2 s", "1 s"'] * 4)
+    jobs.write_text(f'[[job]]\nprocesses = 8\npattern = "linear"\ncompute = [{times}]\n')
+    between_nodes = {}
+    for balance in (None, 0.0, 1000):
+        line = ["-q", "place", jobs, "--on", cluster, "--strategies", "kway,multisection", "--for", "openmpi4"]
+        line += [] if balance is None else ["--balance", balance]
+        run(program, *line, "-o", "cli.json", cwd=tmp_path)
+        plan = rankwright.place(jobs, cluster, strategies=["kway", "multisection"], balance=balance)
+        plan.save(tmp_path / "python.json")
+        assert (tmp_path / "python.json").read_bytes() == (tmp_path / "cli.json").read_bytes()
+        between_nodes[balance] = plan.rows()[0]["inter_node_bytes"]
+    assert between_nodes[None] == between_nodes[0.0] > between_nodes[1000]
 
 
 @pytest.mark.parametrize("per_gpu", ["1", "1/2"])
@@ -222,6 +268,14 @@ def test_errors_say_what_is_known():
         ({"programs": "'"}, "programs: found \"'\""),
         ({"programs": [3]}, "programs: found 3, expected words"),
         ({"own_nodes": True}, "own_nodes: found no programs"),
+        ({"balance": -0.1}, "balance: found -0.1, expected a share from 0 to 1000"),
+        ({"balance": float("nan")}, "balance: found NaN"),
+        ({"balance": "2 %"}, "balance: found '2 %', expected a share"),
+        ({"keep_node_groups": "cyclic"}, "keep_node_groups: found `cyclic`, expected one of recorded, block"),
+        ({"keep_node_groups": 1}, "keep_node_groups: found 1, expected True, False"),
+        ({"arrivals": "all"}, "arrivals: found `all`, expected one of source, pair"),
+        ({"loop": "closed"}, "loop: found `closed`, expected one of open, departure, arrival"),
+        ({"service": "none"}, "service: found `none`, expected one of deterministic"),
         ({"programs": "-n 1 --cores-per-rank 2 ./a : ./b", "per": "pu"}, "leave out ranks_per_node"),
     ]:
         with pytest.raises(InputError, match=says):

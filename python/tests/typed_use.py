@@ -1,5 +1,6 @@
 """A use of the interface as a user's type checker sees it; it is checked, not run."""
 
+import os
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
@@ -16,6 +17,10 @@ def uses(path: Path) -> float:
     also.save(path)
     rankwright.place(["a.rwp", "b.rwp"], "c.toml", share="shared:2", time="10s", nodes="n[0-3]")
     rankwright.place(profile, "c.toml", programs=["-n", "2", "./a", ":", "./b"], own_nodes=True, time=2.5)
+    job: rankwright.BatchJob | None = rankwright.BatchJob.around(os.environ)
+    rankwright.place(profile, "c.toml", job=job, balance=0.1, keep_node_groups=True, loop="open")
+    granted: rankwright.Cluster = rankwright.Cluster("c.toml").granted(rankwright.BatchJob({"A": "b"}), cpu="core")
+    rankwright.place(profile, granted, keep_node_groups="block")
     pairing = rankwright.pair([profile], "c.toml", copies=2, memory_traffic={"app": 2e9, "b": path})
     assert pairing.notes and profile.to_networkx() and profile.to_xarray("count", collectives="ring")
     simulation = rankwright.simulate(profile, plan.cluster, plan, replications=3)

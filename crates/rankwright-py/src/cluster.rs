@@ -8,6 +8,7 @@ use rankwright::cluster::{self, NodeCount};
 use rankwright::placement::digest;
 use rankwright::report::{cluster_picture, to_json};
 
+use crate::job::{Grant, Job};
 use crate::running::run_quietly;
 
 /// A cluster.
@@ -52,6 +53,16 @@ impl Cluster {
     fn parse(py: Python<'_>, text: &str, file: &str, nodes: Option<u32>) -> PyResult<Self> {
         let count = nodes.map_or(NodeCount::AsDescribed, NodeCount::Exactly);
         run_quietly(py, || Ok(Self::new(cluster::parse(text, file, count)?, file)))
+    }
+
+    /// What was granted to a batch job, with this hardware; and warnings. `cpu`: what the batch system counts.
+    fn granted(&self, py: Python<'_>, job: Job, cpu: String) -> PyResult<(Self, Vec<String>)> {
+        let (like, source) = (Arc::clone(&self.cluster), self.source.clone());
+        run_quietly(py, move || {
+            let Grant { cluster, warnings } = job.cluster(&like, &source, &cpu)?;
+            let source = cluster.name.clone();
+            Ok((Self::new(cluster, &source), warnings))
+        })
     }
 
     #[getter]

@@ -7,6 +7,7 @@
 
 mod cluster;
 mod failure;
+mod job;
 mod pairing;
 mod planning;
 mod predicting;
@@ -24,6 +25,8 @@ mod native {
 
     #[pymodule_export]
     use crate::cluster::Cluster;
+    #[pymodule_export]
+    use crate::job::job_around;
     #[pymodule_export]
     use crate::pairing::{pair_by_table, pair_profiles};
     #[pymodule_export]

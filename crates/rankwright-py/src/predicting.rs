@@ -18,8 +18,7 @@ use rankwright::units::{Bytes, Seconds};
 
 use crate::cluster::Cluster;
 use crate::failure::Failure;
-use crate::planning::usable_pus;
-use crate::running::{run, run_quietly};
+use crate::running::{run, run_quietly, usable_pus};
 use crate::workload::Workload;
 
 /// The placement of a `placement.json` for this workload, with its strategy.
@@ -91,41 +90,34 @@ pub(crate) struct Settings {
     service: String,
 }
 
-impl Settings {
-    fn options(&self, default: Pacing) -> Result<Options, Failure> {
-        Ok(Options {
-            arrivals: match self.arrivals.as_str() {
-                "source" => Arrivals::PerSource,
-                "pair" => Arrivals::PerPair,
-                other => {
-                    return Err(Failure::unknown(
-                        "arrivals",
-                        other,
-                        ["source", "pair"].into_iter(),
-                    ));
-                }
-            },
-            pacing: match self.pacing.as_deref() {
-                None => default,
-                Some("open") => Pacing::Open,
-                Some("departure") => Pacing::AfterDeparture,
-                Some("arrival") => Pacing::AfterArrival,
-                Some(other) => {
-                    let known = ["open", "departure", "arrival"];
-                    return Err(Failure::unknown("loop", other, known.into_iter()));
-                }
-            },
-            service: match self.service.as_str() {
-                "deterministic" => Service::Deterministic,
-                "exponential" => Service::Exponential,
-                other => {
-                    let known = ["deterministic", "exponential"];
-                    return Err(Failure::unknown("service", other, known.into_iter()));
-                }
-            },
-            seed: self.seed.map_or(1, u64::from),
-        })
-    }
+/// The options of a simulation by their names; `pacing` is called `loop` by users.
+pub(crate) fn simulation(
+    (arrivals, pacing, service): (&str, Option<&str>, &str),
+    default: Pacing,
+    seed: Option<u32>,
+) -> Result<Options, Failure> {
+    let unknown =
+        |what, found, known: &[&str]| Err(Failure::unknown(what, found, known.iter().copied()));
+    Ok(Options {
+        arrivals: match arrivals {
+            "source" => Arrivals::PerSource,
+            "pair" => Arrivals::PerPair,
+            other => return unknown("arrivals", other, &["source", "pair"]),
+        },
+        pacing: match pacing {
+            None => default,
+            Some("open") => Pacing::Open,
+            Some("departure") => Pacing::AfterDeparture,
+            Some("arrival") => Pacing::AfterArrival,
+            Some(other) => return unknown("loop", other, &["open", "departure", "arrival"]),
+        },
+        service: match service {
+            "deterministic" => Service::Deterministic,
+            "exponential" => Service::Exponential,
+            other => return unknown("service", other, &["deterministic", "exponential"]),
+        },
+        seed: seed.map_or(1, u64::from),
+    })
 }
 
 /// A simulation as `rankwright simulate --format json` prints it.
@@ -138,7 +130,8 @@ pub(crate) fn simulate(
     settings: Settings,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<String> {
-    let options = settings.options(workload.pacing())?;
+    let names = (settings.arrivals.as_str(), settings.pacing.as_deref(), settings.service.as_str());
+    let options = simulation(names, workload.pacing(), settings.seed)?;
     let (workload, cluster) = (&*workload.workload, &*cluster.cluster);
     run(py, (progress, false), |watch| {
         let (name, placement) = placement_of(placement, cluster, workload)?;

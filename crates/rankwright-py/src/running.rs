@@ -5,6 +5,7 @@
 //! lock for that call only.
 
 use std::any::Any;
+use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -148,4 +149,9 @@ fn internal(panic: &(dyn Any + Send)) -> Failure {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message");
     Failure::Other(format!("internal error, please report it with the inputs: {text}"))
+}
+
+/// How many threads work, where the user does not say.
+pub(crate) fn usable_pus() -> NonZeroUsize {
+    std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN)
 }

@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use rankwright::cluster::read::allocation::{self, Granted, Which};
+use rankwright::cluster::read::allocation::{self, BatchSystem, Granted, Which};
 use rankwright::files::InputError;
 
 use crate::host::{child, find_program};
@@ -15,12 +15,6 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Schedulers add their own description of the nodes, some kilobytes for each.
 const MOST_BYTES: u64 = 256 << 20;
-
-/// The number of the current job in Flux's form; `None` outside of jobs. A task of `flux run` has a job of
-/// its own; scripts of `flux batch` and shells of `flux alloc` are in the job around their instance.
-pub(crate) fn number(variable: impl Fn(&str) -> Option<String>) -> Option<String> {
-    ["FLUX_JOB_ID", "FLUX_ENCLOSING_ID"].into_iter().find_map(variable)
-}
 
 /// The hosts of the current job; `None` outside of jobs, and where Flux does not tell.
 pub(crate) fn hosts() -> Option<Vec<Granted>> {
@@ -40,7 +34,7 @@ fn ask() -> Result<Vec<Granted>, InputError> {
     let expected = "a job of Flux, in which this must run (flux alloc, flux batch)";
     let wrong = |found: String| InputError::new("flux", found, expected);
     let variable = |name: &str| std::env::var(name).ok();
-    let number = number(variable).ok_or_else(|| {
+    let number = BatchSystem::Flux.number(variable).ok_or_else(|| {
         wrong("no FLUX_JOB_ID or FLUX_ENCLOSING_ID in the environment".to_owned())
     })?;
     let program =

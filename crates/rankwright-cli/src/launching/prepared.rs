@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use rankwright::cluster::hostlist;
+use rankwright::cluster::read::allocation::JobHosts;
 use rankwright::launch::openmp::{self, ThreadsPerCore};
 use rankwright::launch::{self, Binding, Launch, LaunchError, Launcher, Request, Task};
 use rankwright::placement::{
@@ -17,7 +18,6 @@ use rankwright_shim_format::visible_gpus;
 
 use super::network_stack::{device_variables, set_device_variables};
 use super::{lab, unknown_hosts};
-use crate::host::batch_job::Hosts;
 use crate::host::mpi::launcher::library_name;
 use crate::host::shim::shim_beside_us;
 use crate::options::inputs::read_text_or_stdin;
@@ -154,7 +154,7 @@ impl Prepared {
         &self,
         jobs: &[&JobEntry],
         title: &str,
-        granted: &Hosts,
+        granted: &JobHosts,
     ) -> Option<String> {
         let hosts = self.hosts(jobs);
         let foreign: Vec<&str> = hosts.iter().copied().filter(|host| !granted.has(host)).collect();

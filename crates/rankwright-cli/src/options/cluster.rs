@@ -2,7 +2,6 @@
 
 use clap::Args;
 use rankwright::choose::{NamedNodesError, named_nodes, nearest_nodes, useful_nodes};
-use rankwright::cluster::read::hostfile;
 use rankwright::cluster::{Cluster, NodeCount, hostlist};
 use rankwright::placement::{Granularity, slots};
 use rankwright::units::counted;
@@ -183,12 +182,7 @@ fn granted(whole: &Cluster) -> anyhow::Result<Option<(String, Cluster)>> {
         return Ok(None);
     }
     let Some((title, hosts)) = batch_job::hosts_around()? else { return Ok(None) };
-    let found = hosts.names().into_iter().filter_map(|host| whole.find_node(host));
-    let names: Vec<&str> = found.map(|node| whole.node(node).name.as_str()).collect();
-    if names.is_empty() {
-        return Ok(None);
-    }
-    Ok(Some((title, hostfile::part(whole, names)?)))
+    Ok(hosts.nodes_of(whole)?.map(|cluster| (title, cluster)))
 }
 
 /// The nodes of these names.

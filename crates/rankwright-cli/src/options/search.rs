@@ -7,7 +7,9 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use rankwright::choose::{Planner, end_of_search};
 use rankwright::cluster::Cluster;
-use rankwright::map::{Clock, DEFAULT_BALANCE, EFFORTS, Effort, MAPPERS, Strategy};
+use rankwright::map::{
+    Clock, DEFAULT_BALANCE, EFFORTS, Effort, MAPPERS, Strategy, list_of_strategies,
+};
 use rankwright::ranking::Objective;
 use rankwright::traffic::Workload;
 use rankwright::units::{Seconds, UnitError};
@@ -141,16 +143,8 @@ impl SearchOptions {
             let all = MAPPERS.iter().filter(|entry| entry.role.is_candidate());
             return all.map(|entry| self.strategy(entry.name)).collect();
         };
-        let mut texts: Vec<String> = Vec::new();
-        for part in list.split(',') {
-            // `seed=3` behind a comma belongs to the strategy before it.
-            match texts.last_mut().filter(|_| part.contains('=') && !part.contains(':')) {
-                Some(last) => *last = format!("{last},{part}"),
-                None => texts.push(part.to_owned()),
-            }
-        }
         let mut strategies: Vec<Strategy> = Vec::new();
-        for text in texts {
+        for text in list_of_strategies(list) {
             let strategy = self.strategy(&text)?;
             if strategies.iter().any(|other| other.id() == strategy.id()) {
                 let twice = format!("found {} twice, expected each strategy once", strategy.id());

@@ -66,38 +66,15 @@ pub(crate) fn gpu_use(
     cluster: &Cluster,
     verbosity: &Verbosity,
 ) -> GpuUse {
-    let wanted = match options.gpus {
-        Some(wanted) => wanted.into(),
-        None if granted_gpus::any() => GpuUse::Near,
-        None => GpuUse::None,
+    let granted = "the batch system granted GPUs, which are left to the program";
+    let (wanted, why) = match options.gpus {
+        Some(wanted) => (wanted.into(), "--gpus has no effect"),
+        None if granted_gpus::any() => (GpuUse::Near, granted),
+        None => (GpuUse::None, ""),
     };
-    let counts: BTreeSet<usize> =
-        cluster.groups.iter().map(|group| group.machine.gpus.len()).collect();
-    let most = counts.last().copied().unwrap_or_default();
-    let text = match (wanted, granted_gpus::visible()) {
-        (GpuUse::None, _) => return wanted,
-        _ if most == 0 => no_gpus(options, &cluster.name),
-        (_, Some(visible)) if visible < most && !counts.contains(&visible) => format!(
-            "this job sees {} here, the nodes of {} have {most}: which of them are granted is not \
-             known, so ranks may be far from theirs",
-            counted(visible, "GPU"),
-            cluster.name
-        ),
-        _ => return wanted,
-    };
-    output::warn(verbosity, text);
-    if most == 0 { GpuUse::None } else { wanted }
-}
-
-fn no_gpus(options: &SelectionOptions, cluster: &str) -> String {
-    let why = match options.gpus {
-        Some(_) => "--gpus has no effect",
-        None => "the batch system granted GPUs, which are left to the program",
-    };
-    format!(
-        "{why}: no node of {cluster} has one in its description (`cluster discover` finds GPUs; \
-         [[node.gpu]] in a cluster.toml)"
-    )
+    let (possible, warning) = gpus::possible(cluster, wanted, why, granted_gpus::visible());
+    warning.iter().for_each(|text| output::warn(verbosity, text));
+    possible
 }
 
 /// The file of a candidate. Notes say how busy the devices are that were selected, and how ranks use

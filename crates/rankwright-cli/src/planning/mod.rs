@@ -5,7 +5,6 @@ pub(crate) mod accuracy;
 pub(crate) mod cluster_warnings;
 pub(crate) mod comparison;
 pub(crate) mod devices;
-pub(crate) mod granted_tasks;
 pub(crate) mod placing;
 pub(crate) mod plan;
 pub(crate) mod reports;

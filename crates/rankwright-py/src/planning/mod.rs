@@ -2,14 +2,11 @@
 
 mod settings;
 
-use std::num::NonZeroUsize;
-
 use pyo3::prelude::*;
 use rankwright::choose::PlanProgress;
 use rankwright::map::MAPPERS;
 use rankwright::placement::{PREDICTED_RUN_TIME, PlacementFile, digest};
 use rankwright::report::{Answer, Comparison, LauncherDefault, Weakness};
-use rankwright::sim::Options;
 use rankwright::{Plan, Planner};
 
 use settings::Settings;
@@ -80,17 +77,18 @@ fn placed(
     settings: &Settings,
     watch: &Watch,
 ) -> Result<Planned, Failure> {
-    let simulation = Options {
-        pacing: workload.pacing(),
-        seed: settings.seed.map_or(1, u64::from),
-        ..Options::default()
-    };
+    let simulation = settings.simulation(workload.pacing())?;
     let workload = &*workload.workload;
     let ranks = workload.rank_count();
     let clock = settings.clock(workload)?;
     let share = settings.share()?;
-    let granularity = settings.granularity(ranks)?;
-    let cluster = settings.chosen(whole, &granularity, ranks)?;
+    let granted = settings.granted(whole)?;
+    let (job, nodes) = match &granted {
+        Some((title, nodes)) => (Some(title.as_str()), nodes),
+        None => (None, &**whole),
+    };
+    let granularity = settings.granularity(nodes, ranks)?;
+    let cluster = settings.chosen(nodes, job, &granularity, ranks)?;
     if let Some(mode) = share {
         mode.check_sockets(&cluster, workload.jobs.len())?;
     }
@@ -100,28 +98,25 @@ fn placed(
     let default = (settings.compared)
         .then(|| LauncherDefault::add(&mut strategies, launcher, ranks, named))
         .transpose()?;
-    let (nics, gpus, warnings) = settings.devices(whole)?;
+    let (gpus, warning) = settings.gpus(whole, &cluster)?;
     let observer = |progress: &PlanProgress| {
         let (stage, done) = stage(progress);
         watch.tell(|| stage, done)
     };
-    let mut planner = Planner::new(&cluster, workload)
+    let planner = Planner::new(&cluster, workload)
         .strategies(&strategies)
-        .objective(settings.objective()?)
-        .threads(settings.threads.unwrap_or_else(usable_pus))
         .granularity(granularity.clone())
-        .devices(nics)
+        .devices(settings.nics(whole)?)
         .gpus(gpus)
         .simulation(simulation)
         .evaluate_all(settings.compared)
         .clock(clock.as_deref())
         .observer(&observer);
-    if let Some(effort) = settings.effort()? {
-        planner = planner.effort(effort);
-    }
-    if let Some(default) = &default {
-        planner = default.planner(planner);
-    }
+    let planner = settings.search(planner)?;
+    let planner = match &default {
+        Some(default) => default.planner(planner),
+        None => planner,
+    };
     let plan = planner.plan()?;
     let mut comparison = match &default {
         Some(default) => default.comparison(&plan, &cluster, workload, &granularity)?,
@@ -131,12 +126,15 @@ fn placed(
     if let Some(answer) = &mut comparison.answer {
         answer.weaknesses.extend(Weakness::of_unsteady_traffic(&workload.jobs));
     }
+    if settings.keep_node_groups.is_some() {
+        comparison = comparison.with_kept_node_groups();
+    }
     if let Some(mode) = share {
         mode.check(&cluster, &plan.best().placement)?;
     }
     let mut file: PlacementFile = plan.best().file(&cluster, workload);
     file.cluster.digest = digest(&**whole);
-    Ok(Planned::new(&plan, &comparison, file, warnings))
+    Ok(Planned::new(&plan, &comparison, file, warning))
 }
 
 impl Planned {
@@ -144,7 +142,7 @@ impl Planned {
         plan: &Plan,
         comparison: &Comparison,
         mut file: PlacementFile,
-        warnings: Vec<String>,
+        warning: Option<String>,
     ) -> Self {
         let run_time = comparison.answer.as_ref().and_then(Answer::run_time_s);
         file.predicted.extend(run_time.map(|seconds| (PREDICTED_RUN_TIME.to_owned(), seconds)));
@@ -168,7 +166,7 @@ impl Planned {
                 .collect(),
             not_simulated: plan.not_simulated.as_ref().map(ToString::to_string),
             stopped: plan.stopped,
-            warnings,
+            warnings: warning.into_iter().collect(),
         }
     }
 }
@@ -183,8 +181,4 @@ fn stage(progress: &PlanProgress) -> (String, f64) {
         PlanProgress::Replay => ("replay".to_owned(), 0.0),
         _ => ("planning".to_owned(), 0.0),
     }
-}
-
-pub(crate) fn usable_pus() -> NonZeroUsize {
-    std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN)
 }

@@ -5,18 +5,28 @@ use std::time::Instant;
 
 use pyo3::prelude::*;
 use rankwright::choose::{
-    SharingMode, end_of_search, named_nodes, nearest_nodes, together_and_apart, useful_nodes,
+    NamedNodesError, SharingMode, end_of_search, granularity_of_tasks, named_nodes, nearest_nodes,
+    together_and_apart, useful_nodes,
 };
 use rankwright::cluster::hostlist;
 use rankwright::launch::{self, LAUNCHERS, Launcher, ProgramLine};
-use rankwright::map::{Clock, EFFORTS, Effort, MAPPERS, Strategy};
-use rankwright::placement::{GpuUse, Granularity, RanksPer, Share};
+use rankwright::map::{
+    Clock, DEFAULT_BALANCE, EFFORTS, Effort, GroupOrigin, MAPPERS, Strategy, list_of_strategies,
+};
+use rankwright::placement::{GpuUse, Granularity, RanksPer, Share, slots};
 use rankwright::rails::{Selection, gpus};
 use rankwright::ranking::Objective;
+use rankwright::sim::{Options, Pacing};
 use rankwright::units::Seconds;
-use rankwright::{cluster, traffic};
+use rankwright::{Planner, cluster, traffic};
 
 use crate::failure::Failure;
+use crate::job::Job;
+use crate::predicting::simulation;
+use crate::running::usable_pus;
+
+/// Begins the warning of a setting of GPUs where there are none.
+const NO_EFFECT: &str = "gpus has no effect";
 
 /// How a workload is placed; the names are those of `rankwright.place`.
 #[derive(Debug, FromPyObject)]
@@ -29,8 +39,8 @@ pub(crate) struct Settings {
     /// Such as `10s`, from when the user called; and the seconds that had passed when this began.
     time: Option<(String, f64)>,
     moves: Option<u64>,
-    pub(super) seed: Option<u32>,
-    pub(super) threads: Option<NonZeroUsize>,
+    seed: Option<u32>,
+    threads: Option<NonZeroUsize>,
     nodes: Option<NonZeroUsize>,
     /// A hostlist, or several: instead of `nodes`.
     named_nodes: Option<String>,
@@ -47,6 +57,15 @@ pub(crate) struct Settings {
     nics: Option<String>,
     gpus: Option<String>,
     launcher: Option<String>,
+    balance: Option<f64>,
+    /// `recorded` or `block`.
+    pub(super) keep_node_groups: Option<String>,
+    arrivals: String,
+    /// `loop` for users.
+    pacing: Option<String>,
+    service: String,
+    /// The batch job whose nodes are used.
+    pub(super) job: Option<Job>,
     /// Whether the launcher's default is among the candidates and all are evaluated, as in `place`.
     pub(super) compared: bool,
     pub(super) keep_best: bool,
@@ -104,8 +123,8 @@ impl Settings {
             }
         };
         let mut strategies: Vec<Strategy> = Vec::new();
-        for name in named {
-            let strategy = self.strategy(name)?;
+        for name in named.into_iter().flat_map(list_of_strategies) {
+            let strategy = self.strategy(&name)?;
             if strategies.iter().any(|other| other.id() == strategy.id()) {
                 let text = format!("strategies: found {} twice, expected each once", strategy.id());
                 return Err(Failure::Argument(text));
@@ -135,7 +154,7 @@ impl Settings {
         Ok(strategy)
     }
 
-    pub(super) fn objective(&self) -> Result<Objective, Failure> {
+    fn objective(&self) -> Result<Objective, Failure> {
         let objective = self.objective.as_deref().map_or(Ok(Objective::default()), str::parse);
         objective.map_err(|expected| {
             let text = self.objective.as_deref().unwrap_or_default();
@@ -143,7 +162,7 @@ impl Settings {
         })
     }
 
-    pub(super) fn effort(&self) -> Result<Option<Effort>, Failure> {
+    fn effort(&self) -> Result<Option<Effort>, Failure> {
         let Some(name) = self.effort.as_deref() else { return Ok(None) };
         match EFFORTS.iter().find(|(effort, _)| *effort == name) {
             Some((_, effort)) => Ok(Some(*effort)),
@@ -157,45 +176,87 @@ impl Settings {
         launch::find(name).ok_or_else(|| Failure::unknown("launcher", name, names))
     }
 
-    /// Network devices and GPUs, as the user says; of ranks per GPU by default those beside each other. Also what
-    /// has no effect.
-    pub(super) fn devices(
-        &self,
-        cluster: &cluster::Cluster,
-    ) -> Result<(Selection, GpuUse, Vec<String>), Failure> {
-        let (near_nics, near_gpus) = match self.ranks_per_gpu {
-            Some(_) => gpus::of_ranks_per_gpu(cluster),
-            None => (None, None),
-        };
-        let nics = match self.nics.as_deref() {
-            None => near_nics.unwrap_or(Selection::NONE),
-            Some(name) => {
-                name.parse().map_err(|error| Failure::Argument(format!("nics: {error}")))?
+    /// A planner that searches as the user says.
+    pub(super) fn search<'a>(&self, planner: Planner<'a>) -> Result<Planner<'a>, Failure> {
+        let mut planner = planner
+            .objective(self.objective()?)
+            .threads(self.threads.unwrap_or_else(usable_pus))
+            .balance(self.balance()?);
+        if let Some(effort) = self.effort()? {
+            planner = planner.effort(effort);
+        }
+        Ok(match self.keep_node_groups.as_deref() {
+            None => planner,
+            Some("recorded") => planner.keep_node_groups(GroupOrigin::Recorded),
+            Some("block") => planner.keep_node_groups(GroupOrigin::BlockOrder),
+            Some(other) => {
+                let known = ["recorded", "block"];
+                return Err(Failure::unknown("keep_node_groups", other, known.into_iter()));
             }
-        };
-        let wanted = match self.gpus.as_deref() {
-            None => return Ok((nics, near_gpus.unwrap_or_default(), Vec::new())),
-            Some("near") => GpuUse::Near,
-            Some("one-per-rank") => GpuUse::OnePerRank,
-            Some("none") => GpuUse::None,
+        })
+    }
+
+    fn balance(&self) -> Result<f64, Failure> {
+        let balance = self.balance.unwrap_or(DEFAULT_BALANCE);
+        match (0.0..=1000.0).contains(&balance) {
+            true => Ok(balance),
+            false => Err(Failure::Argument(format!(
+                "balance: found {balance}, expected a share from 0 to 1000, like 0.02"
+            ))),
+        }
+    }
+
+    /// How candidates are simulated.
+    pub(super) fn simulation(&self, default: Pacing) -> Result<Options, Failure> {
+        let names = (self.arrivals.as_str(), self.pacing.as_deref(), self.service.as_str());
+        simulation(names, default, self.seed)
+    }
+
+    /// Network devices, as the user says; of ranks per GPU by default those beside them.
+    pub(super) fn nics(&self, whole: &cluster::Cluster) -> Result<Selection, Failure> {
+        let near = || self.ranks_per_gpu.as_ref().and_then(|_| gpus::of_ranks_per_gpu(whole).0);
+        match self.nics.as_deref() {
+            None => Ok(near().unwrap_or(Selection::NONE)),
+            Some(name) => name.parse().map_err(|error| Failure::Argument(format!("nics: {error}"))),
+        }
+    }
+
+    /// How ranks use the GPUs of these nodes, as the user says; by default `near`, of ranks per GPU and where
+    /// GPUs were granted. Also what has no effect.
+    pub(super) fn gpus(
+        &self,
+        whole: &cluster::Cluster,
+        nodes: &cluster::Cluster,
+    ) -> Result<(GpuUse, Option<String>), Failure> {
+        let near = || self.ranks_per_gpu.as_ref().and_then(|_| gpus::of_ranks_per_gpu(whole).1);
+        let granted = || self.job.as_ref().is_some_and(Job::has_gpus);
+        let (wanted, why) = match self.gpus.as_deref() {
+            Some("near") => (GpuUse::Near, NO_EFFECT),
+            Some("one-per-rank") => (GpuUse::OnePerRank, NO_EFFECT),
+            Some("none") => (GpuUse::None, NO_EFFECT),
             Some(other) => {
                 let known = ["near", "one-per-rank", "none"];
                 return Err(Failure::unknown("gpus", other, known.into_iter()));
             }
+            None => match near() {
+                Some(near) => (near, NO_EFFECT),
+                None if granted() => {
+                    (GpuUse::Near, "the batch system granted GPUs, which are left to the program")
+                }
+                None => (GpuUse::None, NO_EFFECT),
+            },
         };
-        if wanted.is_none() || gpus::any(cluster) {
-            return Ok((nics, wanted, Vec::new()));
-        }
-        let warning = format!(
-            "gpus has no effect: no node of {} has one in its description (`rankwright cluster discover` finds \
-             GPUs; [[node.gpu]] in a cluster.toml)",
-            cluster.name
-        );
-        Ok((nics, GpuUse::None, vec![warning]))
+        let visible = self.job.as_ref().and_then(Job::visible_gpus);
+        Ok(gpus::possible(nodes, wanted, why, visible))
     }
 
-    /// What each rank gets: by the cores or nodes of programs where these say it, else by the other settings.
-    pub(super) fn granularity(&self, ranks: usize) -> Result<Granularity, Failure> {
+    /// What each rank gets: by the cores or nodes of programs where these say it, else by the other settings;
+    /// where nothing is said, as the batch job has tasks.
+    pub(super) fn granularity(
+        &self,
+        nodes: &cluster::Cluster,
+        ranks: usize,
+    ) -> Result<Granularity, Failure> {
         let given = self.given_granularity()?;
         let line = self.programs.as_deref().map(ProgramLine::parse).transpose();
         let line = line.map_err(|error| Failure::Argument(error.to_string()))?;
@@ -207,7 +268,15 @@ impl Settings {
             }
             None => None,
         };
-        Ok(of_programs.or(given).unwrap_or(Granularity::Cores(1)))
+        let as_tasks = || {
+            let shares = self.job.as_ref().filter(|_| !self.limits_nodes())?.task_shares()?;
+            granularity_of_tasks(nodes, ranks, &shares)
+        };
+        Ok(of_programs.or(given).or_else(as_tasks).unwrap_or(Granularity::Cores(1)))
+    }
+
+    fn limits_nodes(&self) -> bool {
+        self.nodes.is_some() || self.named_nodes.is_some()
     }
 
     fn given_granularity(&self) -> Result<Option<Granularity>, Failure> {
@@ -243,21 +312,51 @@ impl Settings {
         })
     }
 
-    /// The nodes that may be used: those that were named; or as many as were wanted, or all, of these as few as
-    /// hold the ranks where their number per object is given.
-    pub(super) fn chosen(
+    /// The nodes of a cluster: those that the batch job has, with its title, if there is one.
+    pub(super) fn granted(
         &self,
         whole: &cluster::Cluster,
+    ) -> Result<Option<(String, cluster::Cluster)>, Failure> {
+        self.job.as_ref().map(|job| job.nodes_of(whole)).transpose()
+    }
+
+    /// The nodes that are used, of a cluster or of what a batch job has of it: those that were named; or as many as
+    /// were wanted, or all, of these as few as hold the ranks where their number per object is given.
+    pub(super) fn chosen(
+        &self,
+        nodes: &cluster::Cluster,
+        job: Option<&str>,
         granularity: &Granularity,
         ranks: usize,
     ) -> Result<cluster::Cluster, Failure> {
-        if let Some(text) = &self.named_nodes {
-            let part = named_nodes(whole, &host_names(text)?);
-            return part.map_err(|error| Failure::Argument(format!("nodes: {error}")));
+        let part = match &self.named_nodes {
+            Some(text) => {
+                let part = named_nodes(nodes, &host_names(text)?);
+                part.map_err(|error| not_there(error, job))?
+            }
+            None => {
+                let useful = useful_nodes(nodes, granularity, ranks);
+                let most = self.nodes.map_or(useful, |nodes| useful.min(nodes.get()));
+                nearest_nodes(nodes, granularity, ranks, most)
+            }
+        };
+        match (job, slots(&part, granularity.clone(), ranks)) {
+            (Some(job), Err(error)) => {
+                let names: Vec<&str> = nodes.nodes.iter().map(|node| node.name.as_str()).collect();
+                let has = hostlist::compress(&names);
+                Err(Failure::Infeasible(format!("nodes ({job} has {has}): {error}")))
+            }
+            _ => Ok(part),
         }
-        let useful = useful_nodes(whole, granularity, ranks);
-        let most = self.nodes.map_or(useful, |nodes| useful.min(nodes.get()));
-        Ok(nearest_nodes(whole, granularity, ranks, most))
+    }
+}
+
+fn not_there(error: NamedNodesError, job: Option<&str>) -> Failure {
+    match (error, job) {
+        (NamedNodesError::Missing { missing, has, .. }, Some(job)) => {
+            Failure::Infeasible(format!("nodes: {missing} is not granted; {job} has {has}"))
+        }
+        (error, _) => Failure::Argument(format!("nodes: {error}")),
     }
 }
 

@@ -26,6 +26,7 @@
 
 mod candidates;
 mod evaluate;
+mod granted_tasks;
 mod nodes;
 mod paired_runs;
 mod permutation;
@@ -48,6 +49,8 @@ pub use ranked::RankedCandidates;
 // For the command line; may change in any version.
 #[doc(hidden)]
 pub use candidates::{Candidates, ChooseOptions, candidates, map};
+#[doc(hidden)]
+pub use granted_tasks::{cores_of_task, free_cores_and_pus, granularity_of_tasks};
 #[doc(hidden)]
 pub use nodes::{NamedNodesError, named_nodes, nearest_nodes, useful_nodes};
 #[doc(hidden)]

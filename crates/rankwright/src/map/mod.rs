@@ -55,6 +55,8 @@ pub use search::node_groups::NodeGroups;
 pub use strategies::job_spreading::mapping_2012::Mapping2012;
 #[doc(hidden)]
 pub use strategies::job_spreading::mapping_2013::Mapping2013;
+#[doc(hidden)]
+pub use strategy::list_of_strategies;
 
 use crate::placement::Mapping;
 use crate::rails::SelectionError;

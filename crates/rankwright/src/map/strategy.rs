@@ -219,6 +219,20 @@ pub(super) fn others(
     MAPPERS.iter().filter(|entry| wanted(entry)).map(with_options).collect()
 }
 
+/// The strategies in a list like `blocked,drb:seed=3,kway`, as texts. `seed=3` behind a comma belongs to the
+/// strategy before it.
+#[must_use]
+pub fn list_of_strategies(list: &str) -> Vec<String> {
+    let mut texts: Vec<String> = Vec::new();
+    for part in list.split(',') {
+        match texts.last_mut().filter(|_| part.contains('=') && !part.contains(':')) {
+            Some(last) => *last = format!("{last},{part}"),
+            None => texts.push(part.to_owned()),
+        }
+    }
+    texts
+}
+
 impl FromStr for Strategy {
     type Err = StrategyError;
 

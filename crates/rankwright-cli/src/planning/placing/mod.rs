@@ -3,7 +3,9 @@
 mod launcher;
 
 use clap::Args;
-use rankwright::choose::{Plan, Planner, SharingError, SharingMode, together_and_apart};
+use rankwright::choose::{
+    Plan, Planner, SharingError, SharingMode, granularity_of_tasks, together_and_apart,
+};
 use rankwright::cluster::Cluster;
 use rankwright::launch::{Launcher, ProgramLine};
 use rankwright::map::Strategy;
@@ -13,9 +15,9 @@ use rankwright::traffic::Workload;
 
 pub(crate) use launcher::LauncherOptions;
 
+use super::devices;
 use super::plan::Planning;
-use super::{devices, granted_tasks};
-use crate::host::batch_job::TaskShares;
+use crate::host::batch_job;
 use crate::options::{
     ClusterOptions, NodeGroupOptions, ProgramsOption, RankSize, SearchOptions, SelectionOptions,
     SimulationOptions, inputs,
@@ -195,9 +197,9 @@ impl PlacingOptions {
     /// What each rank gets: by the options; else, in a batch job, as it has tasks.
     fn granularity(&self, whole: &Cluster, ranks: usize, verbosity: &Verbosity) -> Granularity {
         let by_options = self.rank_size.is_given() || self.cluster.nodes.is_given();
-        let job = TaskShares::around().filter(|_| !by_options && !whole.invented);
+        let job = batch_job::task_shares().filter(|_| !by_options && !whole.invented);
         let of_job = job.and_then(|(title, shares)| {
-            Some((title, granted_tasks::granularity(whole, ranks, &shares)?))
+            Some((title, granularity_of_tasks(whole, ranks, &shares)?))
         });
         let Some((title, granularity)) = of_job else { return self.rank_size.granularity() };
         let tasks = std::env::var("SLURM_TASKS_PER_NODE").unwrap_or_default();

@@ -19,7 +19,7 @@ mod share;
 mod tests;
 mod variables;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 pub use far::FarGpus;
 pub(crate) use far::far_gpus;
@@ -31,6 +31,7 @@ use super::{Selection, selectable};
 use crate::cluster::{Cluster, Gpu, Machine};
 use crate::ids::{NodeId, NumaId};
 use crate::placement::{GpuUse, Placement, PlacementError, RankPlacement};
+use crate::units::counted;
 
 /// The placement with a GPU for each rank on a node that has some, or with `each` of them under `near`.
 /// GPUs that it names already are replaced.
@@ -58,6 +59,42 @@ pub fn of_ranks_per_gpu(cluster: &Cluster) -> (Option<Selection>, Option<GpuUse>
     let affinity: Option<Selection> = "device-affinity".parse().ok();
     let affinity = affinity.filter(|selection| selectable(cluster, selection).is_ok());
     (affinity, any(cluster).then_some(GpuUse::Near))
+}
+
+/// How ranks use GPUs where this is wanted, and a warning if they cannot, or if it is not known which GPUs are
+/// theirs. `why` it is wanted begins the warning of a cluster without GPUs; `visible` is the number of GPUs that
+/// a batch job sees on one of its hosts.
+#[must_use]
+pub fn possible(
+    cluster: &Cluster,
+    wanted: GpuUse,
+    why: &str,
+    visible: Option<usize>,
+) -> (GpuUse, Option<String>) {
+    let counts: BTreeSet<usize> =
+        cluster.groups.iter().map(|group| group.machine.gpus.len()).collect();
+    let most = counts.last().copied().unwrap_or_default();
+    match (wanted, visible) {
+        (GpuUse::None, _) => (wanted, None),
+        _ if most == 0 => {
+            let text = format!(
+                "{why}: no node of {} has one in its description (`cluster discover` finds GPUs; \
+                 [[node.gpu]] in a cluster.toml)",
+                cluster.name
+            );
+            (GpuUse::None, Some(text))
+        }
+        (_, Some(visible)) if visible < most && !counts.contains(&visible) => {
+            let text = format!(
+                "this job sees {} here, the nodes of {} have {most}: which of them are granted is not \
+                 known, so ranks may be far from theirs",
+                counted(visible, "GPU"),
+                cluster.name
+            );
+            (wanted, Some(text))
+        }
+        _ => (wanted, None),
+    }
 }
 
 /// Whether a node of the cluster has a GPU.

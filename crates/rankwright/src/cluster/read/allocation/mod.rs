@@ -1,6 +1,8 @@
 //! The allocation of a batch job: its hosts and CPUs, and the cluster of them.
 
 mod flux;
+mod gpus;
+mod job;
 mod lsf;
 mod slurm;
 
@@ -12,6 +14,8 @@ use crate::cluster::{Cluster, NodeGroup};
 use crate::ids::PuSet;
 
 pub use flux::flux;
+pub use gpus::{gpus_granted, visible_gpu_numbers, visible_gpus};
+pub use job::{BatchSystem, JobGrant, JobHosts, TaskShares};
 pub use lsf::{LsfAffinity, lsf, lsf_affinity};
 pub use slurm::{pus_of_slurm, slurm, slurm_cpu_ids, slurm_gpu_ids, slurm_tasks};
 
@@ -104,6 +108,23 @@ pub enum Misfit {
         /// The number of CPUs that the host has.
         has: usize,
     },
+}
+
+impl Misfit {
+    /// What is wrong, for people; `described` names the cluster that describes the hardware.
+    #[must_use]
+    pub fn text(&self, described: &str) -> String {
+        match self {
+            Self::Hosts(HostsError::UnknownType(host)) => {
+                format!("the host {host} is not in {described}, which has nodes of several types")
+            }
+            Self::Hosts(HostsError::Invalid(error)) => error.to_string(),
+            Self::TooManyCpus { granted, has } | Self::NoSuchCpu { granted, has } => format!(
+                "{} CPUs are granted on {}, which has {has} in {described}",
+                granted.cpus, granted.host
+            ),
+        }
+    }
 }
 
 impl<E: Into<HostsError>> From<E> for Misfit {

@@ -246,3 +246,80 @@ fn a_resource_set_of_flux_tells_cores_and_gpus() {
     assert_eq!(free(1).unwrap().cluster.groups[0].free, [false, false, true, true]);
     assert!(matches!(free(2), Err(Misfit::NoSuchCpu { has: 2, .. })));
 }
+
+#[test]
+fn the_job_around_a_program_has_a_system_and_a_title() {
+    let slurm = "SLURM_JOB_ID=7\nSLURM_JOB_NODELIST=n0\n";
+    for (text, expected) in [
+        ("HOME=/home/me\n", None),
+        // A variable that users set by hand.
+        ("SLURM_JOB_ID=7\n", None),
+        (slurm, Some("slurm: job 7 of Slurm")),
+        ("SLURM_JOB_ID=8\nSLURM_HET_SIZE=2\n", Some("slurm: job 8 of Slurm")),
+        ("LSB_JOBID=7\nLSB_MCPU_HOSTS=a 1\n", Some("lsf: job 7 of LSF")),
+        ("PBS_JOBID=7.server\nPBS_NODEFILE=f\n", Some("pbs: job 7.server of PBS")),
+        ("FLUX_ENCLOSING_ID=f7\n", Some("flux: job f7 of Flux")),
+        ("FLUX_ENCLOSING_ID=f7\nFLUX_JOB_ID=f9\n", Some("flux: job f9 of Flux")),
+    ] {
+        let system = BatchSystem::around(job(text));
+        let found = system.map(|it| format!("{} {}", it.prefix(), it.title(job(text))));
+        assert_eq!(found.as_deref(), expected, "{text}");
+    }
+    assert_eq!(BatchSystem::Flux.hosts(job("FLUX_JOB_ID=f7")).unwrap(), None);
+    let error = BatchSystem::Pbs.hosts(job("PBS_JOBID=7")).unwrap_err().to_string();
+    assert!(error.starts_with("PBS_NODEFILE: found nothing in the environment"), "{error}");
+}
+
+#[test]
+fn what_is_known_of_a_job_is_told_with_its_hosts() {
+    let variables = "SLURM_JOB_ID=7\nSLURM_JOB_NODELIST=n[0-1]\nSLURM_JOB_CPUS_PER_NODE=4(x2)\n\
+        SLURM_TASKS_PER_NODE=2(x2)\nSLURM_CPUS_PER_TASK=2\n";
+    // On n1 Slurm tells of fewer CPUs than it granted.
+    let said = "Nodes=n0 CPU_IDs=4-7 GRES=gpu:1(IDX:3)\nNodes=n1 CPU_IDs=0-1 GRES=\n";
+    let JobGrant { hosts, shares } =
+        BatchSystem::Slurm.grant(job(variables), said).unwrap().unwrap();
+    let which: Vec<&Which> = hosts.iter().map(|granted| &granted.which).collect();
+    assert_eq!(which, [&Which::Slurm(vec![4, 5, 6, 7]), &Which::Unknown]);
+    assert_eq!((&hosts[0].gpus, &hosts[1].gpus), (&Some(vec![3]), &Some(Vec::new())));
+    let of_hosts = [("n0", 2), ("n1", 2)].map(|(host, tasks)| (host.to_owned(), tasks)).to_vec();
+    assert_eq!(shares, TaskShares { cpus_per_task: Some(2), of_hosts });
+    assert_eq!(TaskShares::around(job(variables)), Some(shares));
+    assert_eq!(TaskShares::around(job("LSB_JOBID=7\nLSB_MCPU_HOSTS=a 1")), None);
+
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path.display().to_string()
+    };
+    let affinity = file("affinity", "a 0,1\na 4,5\n");
+    let lsf = format!("LSB_JOBID=7\nLSB_MCPU_HOSTS=a 2 b 2\nLSB_AFFINITY_HOSTFILE={affinity}\n");
+    let JobGrant { hosts, shares } = BatchSystem::Lsf.grant(job(&lsf), "").unwrap().unwrap();
+    assert_eq!(listed(&hosts), [("a", 4), ("b", 2)]);
+    assert_eq!(hosts[0].which, Which::Pus("0-1,4-5".parse().unwrap()));
+    assert_eq!(shares.cpus_per_task, Some(2));
+
+    let (nodes, gpus) = (file("nodes", "a\na\nb\n"), file("gpus", "a-gpu1\n"));
+    let pbs = format!("PBS_JOBID=7\nPBS_NODEFILE={nodes}\nPBS_GPUFILE={gpus}\n");
+    let hosts = BatchSystem::Pbs.grant(job(&pbs), "").unwrap().unwrap().hosts;
+    assert_eq!(listed(&hosts), [("a", 2), ("b", 1)]);
+    assert_eq!((&hosts[0].gpus, &hosts[1].gpus), (&Some(vec![1]), &None));
+}
+
+#[test]
+fn only_described_nodes_are_those_of_a_job() {
+    let machine = synthetic::parse("pack:1 core:4 pu:1").unwrap();
+    let names = ["n0", "n1.site", "n2"].map(str::to_owned).to_vec();
+    let cluster = ClusterDescription::uniform("c", names, NodeGroup::all_free(machine));
+    let mut cluster = cluster.build().unwrap();
+    let hosts = |names: &[&str]| {
+        let host = |name: &&str| Host { name: (*name).to_owned(), slots: None };
+        JobHosts::Slots(names.iter().map(host).collect())
+    };
+    let part = hosts(&["n1", "n0", "x"]).nodes_of(&cluster).unwrap().unwrap();
+    let names: Vec<&str> = part.nodes.iter().map(|node| node.name.as_str()).collect();
+    assert_eq!(names, ["n1.site", "n0"]);
+    assert_eq!(hosts(&["x"]).nodes_of(&cluster).unwrap(), None);
+    cluster = cluster.edit(|cluster| cluster.invented = true).unwrap();
+    assert_eq!(hosts(&["n0"]).nodes_of(&cluster).unwrap(), None);
+}

@@ -2,20 +2,20 @@
 
 use std::collections::HashSet;
 
-use rankwright::cluster::read::allocation::{self, Cpu, Granted, Misfit, Which};
-use rankwright::cluster::read::hostfile::{self, HostsError};
+use rankwright::choose::{cores_of_task, free_cores_and_pus, granularity_of_tasks};
+use rankwright::cluster::read::allocation::{self, Cpu, Granted, JobHosts, Misfit, Which};
+use rankwright::cluster::read::hostfile;
 use rankwright::cluster::{Cluster, NodeCount};
 use rankwright::placement::{Granularity, digest};
 use rankwright::units;
 use rankwright_shim_format::same_host;
 
 use super::options::{PlacingOptions, listed_in};
-use crate::host::batch_job::{BatchJob, Hosts, pus_here};
+use crate::host::batch_job::{BatchJob, pus_here};
 use crate::host::this_host;
 use crate::options::inputs;
 use crate::output::exit_code::Infeasible;
 use crate::output::{Verbosity, note, warn};
-use crate::planning::granted_tasks;
 
 /// The granted nodes.
 pub(super) struct GrantedNodes {
@@ -33,7 +33,7 @@ pub(super) fn cluster(
     verbosity: &Verbosity,
 ) -> anyhow::Result<GrantedNodes> {
     let hosts = match (&options.hostfile, batch) {
-        (Some(file), _) => Some(Hosts::Slots(listed_in(file)?)),
+        (Some(file), _) => Some(JobHosts::Slots(listed_in(file)?)),
         (None, batch) => batch.map(|batch| batch.hosts.clone()),
     };
     let named = named(options, hosts.is_some(), verbosity)?;
@@ -73,21 +73,14 @@ pub(super) fn cluster(
         }
     }
     match hosts {
-        Hosts::Slots(hosts) => {
+        JobHosts::Slots(hosts) => {
             let cluster = hostfile::cluster(&described, &hosts);
-            Ok(granted(cluster.map_err(|error| unfit(&error, what))?, Vec::new()))
+            let cluster = cluster.map_err(|error| Infeasible(Misfit::Hosts(error).text(what)))?;
+            Ok(granted(cluster, Vec::new()))
         }
-        Hosts::Cpus(hosts) => {
+        JobHosts::Cpus(hosts) => {
             let made = allocation::cluster(&described, &hosts, counted(&described, &hosts));
-            let allocation = made.map_err(|misfit| match misfit {
-                Misfit::Hosts(error) => unfit(&error, what),
-                Misfit::TooManyCpus { granted, has } | Misfit::NoSuchCpu { granted, has } => {
-                    Infeasible(format!(
-                        "{} CPUs are granted on {}, which has {has} in {what}",
-                        granted.cpus, granted.host
-                    ))
-                }
-            })?;
+            let allocation = made.map_err(|misfit| Infeasible(misfit.text(what)))?;
             Ok(granted(allocation.cluster, allocation.in_part))
         }
     }
@@ -123,13 +116,12 @@ pub(super) fn granularity(
     batch: Option<&BatchJob>,
 ) -> Granularity {
     let shares = batch.map(|batch| &batch.shares);
-    let of_task = shares.and_then(|shares| granted_tasks::cores_of_task(cluster, shares));
+    let of_task = shares.and_then(|shares| cores_of_task(cluster, shares));
     if options.rank_size.is_given() {
         return options.rank_size.given(of_task).unwrap_or(Granularity::Cores(1));
     }
     let shares = shares.filter(|_| options.nodes.is_none() && options.hostfile.is_none());
-    if let Some(as_granted) =
-        shares.and_then(|shares| granted_tasks::granularity(cluster, ranks, shares))
+    if let Some(as_granted) = shares.and_then(|shares| granularity_of_tasks(cluster, ranks, shares))
     {
         return as_granted;
     }
@@ -137,17 +129,8 @@ pub(super) fn granularity(
         return Granularity::Cores(cores.get());
     }
     // Batch systems that count threads grant them to as many tasks.
-    let (cores, pus) = granted_tasks::free_cores_and_pus(cluster);
+    let (cores, pus) = free_cores_and_pus(cluster);
     if ranks > cores && ranks <= pus { Granularity::Pu } else { Granularity::Cores(1) }
-}
-
-fn unfit(error: &HostsError, what: &str) -> Infeasible {
-    Infeasible(match error {
-        HostsError::UnknownType(host) => {
-            format!("the host {host} is not in {what}, which has nodes of several types")
-        }
-        HostsError::Invalid(error) => error.to_string(),
-    })
 }
 
 /// The batch system's meaning of a CPU: the one that makes its numbers those of the kernel on this

@@ -1,13 +1,13 @@
 //! The allocation of the current batch job, as a cluster.
 
 use clap::ValueEnum;
-use rankwright::cluster::read::allocation::{self, Misfit};
+use rankwright::cluster::read::allocation::{self, JobHosts, Misfit};
 use rankwright::cluster::read::hostfile::{self, Host, HostsError};
 use rankwright::cluster::{Cluster, hostlist};
 use rankwright::files::InputError;
 use rankwright::units::counted;
 
-use crate::host::batch_job::{self, Hosts};
+use crate::host::batch_job;
 use crate::output::{self, Verbosity};
 
 /// What a batch system counts as a CPU.
@@ -35,7 +35,7 @@ impl Job<'_> {
     /// The default name of the cluster of granted hosts, and the cluster.
     pub(super) fn cluster(
         self,
-        granted: Hosts,
+        granted: JobHosts,
         description: &Cluster,
         verbosity: &Verbosity,
     ) -> anyhow::Result<(String, Cluster)> {
@@ -43,8 +43,8 @@ impl Job<'_> {
         let title =
             batch_job::number(name).map_or("job".to_owned(), |number| format!("job-{number}"));
         let hosts = match granted {
-            Hosts::Cpus(hosts) => hosts,
-            Hosts::Slots(hosts) => {
+            JobHosts::Cpus(hosts) => hosts,
+            JobHosts::Slots(hosts) => {
                 let cluster = hostfile::cluster(description, &hosts);
                 let cluster = cluster.map_err(|error| hosts_error(name, error, described))?;
                 warn_of_slots(name, &cluster, &hosts, described, verbosity);

@@ -3,15 +3,16 @@
 use std::collections::BTreeSet;
 use std::num::NonZeroU32;
 
-use rankwright::cluster::Cluster;
-use rankwright::ids::{CoreId, NodeId};
-use rankwright::placement::{Granularity, RanksPer, Share, slots};
 use rankwright_shim_format::same_host;
 
-use crate::host::batch_job::TaskShares;
+use crate::cluster::Cluster;
+use crate::cluster::read::allocation::TaskShares;
+use crate::ids::{CoreId, NodeId};
+use crate::placement::{Granularity, RanksPer, Share, slots};
 
 /// On each node as many ranks as the batch job has tasks there, if these are all ranks and they fit.
-pub(crate) fn granularity(
+#[must_use]
+pub fn granularity_of_tasks(
     cluster: &Cluster,
     ranks: usize,
     shares: &TaskShares,
@@ -37,7 +38,8 @@ pub(crate) fn granularity(
 }
 
 /// The number of cores of each task, if the batch system gives it more than one CPU.
-pub(crate) fn cores_of_task(cluster: &Cluster, shares: &TaskShares) -> Option<NonZeroU32> {
+#[must_use]
+pub fn cores_of_task(cluster: &Cluster, shares: &TaskShares) -> Option<NonZeroU32> {
     let cpus = shares.cpus_per_task.filter(|cpus| *cpus > 1)?;
     let (cores, pus) = free_cores_and_pus(cluster);
     let threads = (pus / cores.max(1)).max(1);
@@ -45,7 +47,8 @@ pub(crate) fn cores_of_task(cluster: &Cluster, shares: &TaskShares) -> Option<No
 }
 
 /// The numbers of free cores and PUs of all nodes.
-pub(crate) fn free_cores_and_pus(cluster: &Cluster) -> (usize, usize) {
+#[must_use]
+pub fn free_cores_and_pus(cluster: &Cluster) -> (usize, usize) {
     let free_pus = |node: NodeId| cluster.group(node).free.iter().filter(|free| **free).count();
     let cores = cluster.node_ids().map(|node| free_cores(cluster, node) as usize).sum();
     (cores, cluster.node_ids().map(free_pus).sum())
