@@ -55,6 +55,7 @@ TRACERS ?= target/tracers
 EMULATOR ?=
 install-files:
 	install -D -t $(DESTDIR)$(PREFIX)/bin $(BUILT)/rankwright $(BUILT)/rankwright-exec
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/doc/rankwright LICENSE-MIT LICENSE-APACHE
 	install -d $(DESTDIR)$(PREFIX)/share/man/man1
 	$(EMULATOR) $(BUILT)/rankwright man --all $(DESTDIR)$(PREFIX)/share/man/man1
 	install -d $(DESTDIR)$(PREFIX)/share/bash-completion/completions

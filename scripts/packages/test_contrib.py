@@ -11,6 +11,7 @@ import unittest
 from unittest import mock
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+RECIPES = "spack/spack_repo/rankwright"
 PROGRAM = tomllib.loads((ROOT / "crates/rankwright-cli/Cargo.toml").read_text(encoding="utf-8"))
 
 
@@ -31,6 +32,7 @@ def spack(calls):
     language.variants = []
     language.variant = lambda name, **_: language.variants.append(name)
     language.cargo, language.make, language.Executable = called("cargo"), called("make"), called
+    language.make_jobs = 2
     base = types.ModuleType("spack_repo.builtin.build_systems.cargo")
     base.CargoPackage = type("CargoPackage", (), {})
     parents = ["spack", "spack_repo", "spack_repo.builtin", "spack_repo.builtin.build_systems"]
@@ -44,30 +46,52 @@ class Spec:
     def satisfies(self, variant):
         return variant in self.variants
 
+    def __getitem__(self, name):
+        return types.SimpleNamespace(mpicc=f"/{name}/bin/mpicc")
+
 
 class SpackRecipe(unittest.TestCase):
     def setUp(self):
         self.calls = []
         modules = spack(self.calls)
         self.language = modules["spack.package"]
-        self.recipe = run_with(modules, "spack/package.py")["Rankwright"]()
+        self.recipe = run_with(modules, f"{RECIPES}/packages/rankwright/package.py")["Rankwright"]()
+
+    def built(self, *variants):
+        self.recipe.spec = Spec(*variants)
+        self.recipe.build(self.recipe.spec, "/prefix")
+        return self.calls
 
     def test_it_builds_both_programs_with_the_features_that_exist(self):
-        self.recipe.spec = Spec("+hwloc", "+scotch")
-        self.recipe.build(self.recipe.spec, "/prefix")
-        programs = [call[call.index("--bin") + 1] for call in self.calls]
+        calls = self.built("+hwloc", "+scotch")
+        programs = [call[call.index("--bin") + 1] for call in calls]
         self.assertEqual(programs, [program["name"] for program in PROGRAM["bin"]])
-        for call in self.calls:
+        for call in calls:
             features = call[call.index("--features") + 1].split(",")
             self.assertEqual(features, PROGRAM["features"]["default"])
-        self.assertEqual(self.language.variants, ["scotch", "hwloc", "mpi"])
+        self.assertEqual(self.language.variants, ["scotch", "hwloc", "mpi", "static_shim"])
+
+    def test_the_options_of_the_compiler_come_last(self):
+        self.assertEqual(self.built()[1][-2:], ("rankwright-exec", "--"))
+        static = ("-C", "target-feature=+crt-static", "-C", "relocation-model=static")
+        self.assertEqual(self.built("+static_shim")[3][-5:], ("--", *static))
+
+    def test_it_builds_the_tracer_for_the_mpi_of_the_spec_only(self):
+        self.assertEqual(self.built("+mpi")[2:], [("scripts/dist-tracers", "target/tracers", "/mpi/bin/mpicc")])
+        self.assertTrue((ROOT / "scripts/dist-tracers").exists())
 
     def test_it_installs_with_what_the_makefile_has(self):
-        self.recipe.spec = Spec("+mpi")
-        self.recipe.install(self.recipe.spec, "/prefix")
-        self.assertEqual(self.calls, [("scripts/dist-tracers",), ("make", "install-files", "PREFIX=/prefix")])
-        self.assertTrue((ROOT / "scripts/dist-tracers").exists())
+        self.recipe.install(Spec(), "/prefix")
+        self.assertEqual(self.calls, [("make", "install-files", "PREFIX=/prefix")])
         self.assertRegex((ROOT / "Makefile").read_text(encoding="utf-8"), r"(?m)^install-files:")
+
+    def test_it_fetches_the_repository_that_it_stands_in(self):
+        self.assertEqual(self.recipe.git, ROOT.as_uri())
+
+    def test_the_folder_has_the_name_that_spack_wants(self):
+        # Of these recipes, `namespace` names the folder below spack_repo/.
+        text = (ROOT / "contrib" / RECIPES / "repo.yaml").read_text(encoding="utf-8")
+        self.assertEqual(re.search(r"(?m)^  namespace: (.*)$", text).group(1), pathlib.Path(RECIPES).name)
 
     def test_it_wants_the_rust_of_the_workspace(self):
         workspace = tomllib.loads((ROOT / "Cargo.toml").read_text(encoding="utf-8"))["workspace"]["package"]
