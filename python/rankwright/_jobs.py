@@ -19,16 +19,15 @@ _OF_GPUS = ("CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL"
 class BatchJob:
     """A job of Slurm, PBS, LSF or Flux: its hosts and what is granted on them.
 
-    rankwright reads no environment by itself: give it that of the job, mostly ``os.environ``.
+    The package does not read environment variables: pass those of the job, usually ``os.environ``.
 
     Args:
         environment: The variables of the job.
-        details: What the batch system says besides. In a job of Slurm the output of
-            ``scontrol show job --details ID``, which tells the numbers of CPUs and GPUs; in one of Flux the
-            output of ``flux job info ID R``, without which nothing is known of the job.
+        details: Output of the batch system's commands. In a Slurm job that of ``scontrol show job --details ID``,
+            which lists CPU and GPU numbers; in a Flux job that of ``flux job info ID R``, which is required.
 
     Raises:
-        InputError: There is no job, or its variables contradict each other.
+        InputError: There is no job, or its variables are inconsistent.
 
     >>> variables = {"SLURM_JOB_ID": "7", "SLURM_JOB_NODELIST": "n[0-1]", "SLURM_JOB_CPUS_PER_NODE": "16,8"}
     >>> job = BatchJob(variables)

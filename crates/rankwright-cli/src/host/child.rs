@@ -58,7 +58,8 @@ fn pass_signals_on() {
 /// Whether signals of the terminal do not reach the child: `timeout` and `setsid` leave our group.
 #[expect(unsafe_code, reason = "the standard library has no process groups of others")]
 fn is_in_another_group(child: i32) -> bool {
-    // SAFETY: both take and return numbers only. For 0, no child, the group is ours; of no process it is -1.
+    // SAFETY: both take and return integers only. getpgid(0), no child, is our own group; it returns -1 if there
+    // is no such process.
     let (of_child, ours) = unsafe { (libc::getpgid(child), libc::getpgrp()) };
     of_child != -1 && of_child != ours
 }
@@ -68,7 +69,7 @@ fn is_in_another_group(child: i32) -> bool {
 #[expect(unsafe_code, reason = "the standard library sends SIGKILL only")]
 fn send(child: i32, signal: i32) {
     if child > 0 && signal != 0 {
-        // SAFETY: it takes numbers only. It fails where the child has ended, which is no harm.
+        // SAFETY: kill takes integers only. If the child has exited, it returns ESRCH, which is ignored.
         unsafe { libc::kill(child, signal) };
     }
 }

@@ -145,7 +145,7 @@ fn table(report: &NicReport) -> String {
     text + &variables(&report.ranks)
 }
 
-/// What the stack does by itself, with --explain.
+/// The default of the network stack, and for how many ranks the selection differs; empty without --explain.
 fn explained_default(report: &NicReport) -> String {
     let (Some(fabric), Some(default)) = (report.fabric, report.fabric_default) else {
         return String::new();

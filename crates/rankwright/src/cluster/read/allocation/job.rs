@@ -1,5 +1,5 @@
-//! The batch job around a program, by the environment that its batch system sets. The caller reads the
-//! variables, and asks Slurm and Flux for what only they tell.
+//! The batch job that a program runs in, from the environment variables that the batch system sets. The caller
+//! reads the variables, and runs `scontrol` or `flux` for what the environment does not contain.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -29,7 +29,7 @@ pub enum BatchSystem {
 }
 
 impl BatchSystem {
-    /// All of them.
+    /// Every supported batch system.
     pub const ALL: [Self; 4] = [Self::Slurm, Self::Lsf, Self::Pbs, Self::Flux];
 
     /// The system of the job whose environment `variable` reads; `None` outside of jobs.
@@ -46,7 +46,7 @@ impl BatchSystem {
         }
     }
 
-    /// Its name for people.
+    /// Its display name.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -88,7 +88,7 @@ impl BatchSystem {
     /// The hosts of the job; `None` for Flux ([`flux`](super::flux) reads what it tells).
     ///
     /// # Errors
-    /// If there is no such job, or its variables contradict each other.
+    /// If the variables of a job of this system are missing or inconsistent.
     pub fn hosts(
         self,
         variable: impl Fn(&str) -> Option<String>,
