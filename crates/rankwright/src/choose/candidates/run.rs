@@ -32,10 +32,10 @@ pub(super) struct StrategyRun {
     pub(super) mappings: Result<Vec<DeviceMapping>, MapError>,
 }
 
-/// Runs the independent strategies, then those that start from all mappings so far, each group in the
-/// given order; with a time limit the fastest first. When the time is over or the observer ends it, no
-/// other strategy begins, except those without which there would be no placement: the launcher's default
-/// and the fastest of the others.
+/// Runs the independent strategies that do not search, side by side, then those that search, then those
+/// that start from all mappings so far, each group in the given order; with a time limit the fastest
+/// first. When the time is over or the observer ends it, no other strategy begins, except those without
+/// which there would be no placement: the launcher's default and the fastest of the others.
 pub(super) fn run(
     problem: &Problem,
     strategies: &[&Strategy],
@@ -58,10 +58,17 @@ pub(super) fn run(
         first.sort_by_key(fastest_first);
     }
     let runner = Runner::new(problem, strategies, limits);
-    let mut runs = parallel::map(&first, limits.threads, |_, strategy| {
-        let is_needed = is_default(strategy) || other == Some(strategy.id());
-        runner.run(strategy, NonZeroUsize::MIN, &[], is_needed)
+    let is_needed = |strategy: &Strategy| is_default(strategy) || other == Some(strategy.id());
+    let (searches, quick): (Vec<&Strategy>, Vec<&Strategy>) =
+        first.into_iter().partition(|strategy| strategy.searches());
+    let mut runs = parallel::map(&quick, limits.threads, |_, strategy| {
+        runner.run(strategy, NonZeroUsize::MIN, &[], is_needed(strategy))
     });
+    // A search takes longer than all others, so it gets all threads.
+    let searched = searches
+        .into_iter()
+        .map(|strategy| runner.run(strategy, limits.threads, &[], is_needed(strategy)));
+    runs.extend(searched);
     runs.sort_by_key(|run| given.iter().position(|strategy| *strategy.id() == run.strategy));
     for strategy in last {
         let starts: Vec<Start> = runs.iter().flat_map(starts).collect();
