@@ -55,14 +55,27 @@ const HEATS: [f64; 4] = [0.1, 0.03, 0.3, 1.0];
 /// often wrong. The fluid rejects placements that really finish late.
 const PATIENCE: f64 = 4.0;
 
-/// The shares of a search's steps in its rounds. Where the first finds no better mapping than the
-/// starts, the second is left out: a longer search rarely finds any then.
-const ROUNDS: [f64; 2] = [1.0 / 4.0, 1.0];
-/// With more ranks only the chains that ended best in the first round walk in the second, which takes
-/// longest: this many of them. With few ranks others may overtake them.
+/// The rounds of a search. Where the first finds no better mapping than the starts, a longer one rarely
+/// does. The third is for searches that were still finding much better mappings when the second ended: one
+/// in twelve of those with few ranks.
+const ROUNDS: [Round; 3] = [
+    Round { share: 0.25, least_gain: 2e-3 },
+    Round { share: 1.0, least_gain: 0.05 },
+    Round { share: 4.0, least_gain: 0.0 },
+];
+
+/// A round of a search.
+#[derive(Clone, Copy)]
+struct Round {
+    /// The length of its chains, as a share of the steps of one chain.
+    share: f64,
+    /// By how much it must lower the cost for the next to follow: a share of the waiting or of the finish.
+    least_gain: f64,
+}
+
+/// With more ranks only the chains that ended best in the first round walk in the second, which is the
+/// last then: this many of them. With few ranks others may overtake them.
 const MANY_RANKS: (usize, usize) = (256, 2);
-/// A round has found something if it lowers the cost by this: a share of the waiting or of the finish.
-const LEAST_GAIN: f64 = 2e-3;
 
 /// The largest number of single messages of a tick with which steps by the offered load count round
 /// trips. With more messages, round trips take too long to compute.
@@ -139,14 +152,16 @@ impl Contention {
         }
     }
 
-    /// The numbers of steps of a chain in each round. One round if the user gave the steps or the time,
-    /// or wants the best at any price.
-    fn rounds(&self, ranks: usize, budget: &Budget) -> Vec<u64> {
-        let steps = self.steps(ranks);
-        let in_round = |share: &f64| (share * steps as f64) as u64;
-        let once =
-            self.moves.is_some() || self.effort == Effort::Best || budget.time_passed().is_some();
-        if once { vec![steps] } else { ROUNDS.iter().map(in_round).collect() }
+    /// The rounds. One if the user gave the steps or the time, or wants the best at any price; two with
+    /// little effort, or many ranks.
+    fn rounds(&self, ranks: usize, budget: &Budget) -> &'static [Round] {
+        const ONCE: &[Round] = &[Round { share: 1.0, least_gain: 0.0 }];
+        match self.effort {
+            Effort::Best => ONCE,
+            _ if self.moves.is_some() || budget.time_passed().is_some() => ONCE,
+            Effort::Normal if ranks <= MANY_RANKS.0 => &ROUNDS,
+            Effort::Normal | Effort::Fast => &ROUNDS[..2],
+        }
     }
 
     /// As [`Mapper::mappings`], from these starts.
@@ -215,15 +230,18 @@ impl Contention {
         // With a clock all chains end at the same time, so there is one for each thread.
         let chains = if budget.time_passed().is_some() { threads.get() } else { HEATS.len() };
         let mut found = search.starts()[..1].to_vec();
-        let rounds = self.rounds(problem.rank_count(), budget);
+        let (rounds, steps) =
+            (self.rounds(problem.rank_count(), budget), self.steps(problem.rank_count()));
         let many = problem.rank_count() > MANY_RANKS.0;
         let later = if many { chains.min(MANY_RANKS.1) } else { chains };
-        let chains_of = |round: usize| if round == 0 { chains } else { later } as u64;
-        let steps_of_all: u64 =
-            rounds.iter().enumerate().map(|(round, steps)| steps * chains_of(round)).sum();
+        let chains_of = |round: usize| if round == 0 { chains } else { later } as f64;
+        // A third round is rare: progress does not wait for it.
+        let usual = rounds.iter().enumerate().take(2);
+        let length: f64 = usual.map(|(at, round)| round.share * chains_of(at)).sum();
         let mut numbers: Vec<usize> = (0..chains).collect();
-        for steps in rounds {
-            let share = steps as f64 / steps_of_all.max(1) as f64;
+        for round in rounds {
+            let steps = (round.share * steps as f64) as u64;
+            let share = round.share / length;
             let chain = |_: usize, number: &usize| {
                 // From the best and the second best start in turn.
                 let starts = search.starts();
@@ -251,7 +269,7 @@ impl Contention {
             }
             found = best_first(&search.rule(), found);
             found.truncate(chains + 1);
-            if before - search.cost(&found[0]) < LEAST_GAIN || budget.is_over() {
+            if before - search.cost(&found[0]) < round.least_gain || budget.is_over() {
                 break;
             }
         }
