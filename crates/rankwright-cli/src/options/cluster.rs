@@ -3,14 +3,14 @@
 use clap::Args;
 use rankwright::choose::{NamedNodesError, named_nodes, nearest_nodes, useful_nodes};
 use rankwright::cluster::{Cluster, NodeCount, hostlist};
-use rankwright::placement::{Granularity, slots};
+use rankwright::placement::{Granularity, RanksPer, slots};
 use rankwright::units::counted;
 
 use super::nodes::Nodes;
 use super::site;
 use crate::host::batch_job;
 use crate::output::exit_code::{Infeasible, UsageError};
-use crate::output::{Verbosity, note};
+use crate::output::{Verbosity, note, warn};
 
 /// The cluster and its nodes.
 #[derive(Debug, Clone, Args)]
@@ -27,8 +27,8 @@ pub(crate) struct ClusterOptions {
 #[derive(Debug, Clone, Args)]
 pub(crate) struct NodesOption {
     /// Nodes to use: at most this many, like 4, or only these, like n[0-3]; in a batch job only granted
-    /// ones. An hwloc description of one node then stands for as many. `place` also takes a range
-    /// (4..16) or a list (4,8,16) and compares them
+    /// ones, also without this option. An hwloc description of one node then stands for as many. `place`
+    /// also takes a range (4..16) or a list (4,8,16) and compares them
     #[arg(long, value_name = "NODES")]
     nodes: Option<Nodes>,
 }
@@ -110,7 +110,7 @@ impl NodesOption {
 
     /// The part of a cluster that is used for these ranks: of the nodes that the batch job around has,
     /// the wanted ones, or the nearest to each other. With a number of ranks per object no more nodes than
-    /// these need.
+    /// these need. Without the option all nodes where the job has too few, with a warning.
     ///
     /// # Errors
     /// If wanted nodes do not exist or are not granted, or the ranks do not fit.
@@ -123,7 +123,9 @@ impl NodesOption {
     ) -> anyhow::Result<Cluster> {
         let useful = |cluster: &Cluster| useful_nodes(cluster, granularity, ranks);
         let Some(nodes) = &self.nodes else {
-            return Ok(nearest_nodes(whole, granularity, ranks, useful(whole)));
+            let of_job = of_job(whole, ranks, granularity, verbosity)?;
+            let part = of_job.as_ref().unwrap_or(whole);
+            return Ok(nearest_nodes(part, granularity, ranks, useful(part)));
         };
         let granted = granted(whole)?;
         let (part, text) = match nodes {
@@ -183,6 +185,33 @@ fn granted(whole: &Cluster) -> anyhow::Result<Option<(String, Cluster)>> {
     }
     let Some((title, hosts)) = batch_job::hosts_around()? else { return Ok(None) };
     Ok(hosts.nodes_of(whole)?.map(|cluster| (title, cluster)))
+}
+
+/// The nodes of a cluster that the batch job around has, where that has others and the ranks fit on these.
+fn of_job(
+    whole: &Cluster,
+    ranks: usize,
+    granularity: &Granularity,
+    verbosity: &Verbosity,
+) -> anyhow::Result<Option<Cluster>> {
+    // As the job has tasks: on its nodes, which are counted among all.
+    if matches!(granularity, Granularity::Part { ranks: RanksPer::NodeByNode(_), .. }) {
+        return Ok(None);
+    }
+    let is_part = |(_, part): &(String, Cluster)| part.nodes.len() < whole.nodes.len();
+    let Some((job, part)) = granted(whole)?.filter(is_part) else { return Ok(None) };
+    let has = names_of(&part);
+    if slots(&part, granularity.clone(), ranks).is_err() {
+        let text = format!(
+            "{job} has only {has}, too few for {}: planned for all nodes of `{}`",
+            counted(ranks, "rank"),
+            whole.name
+        );
+        warn(verbosity, text);
+        return Ok(None);
+    }
+    note(verbosity, format_args!("only the nodes of {job}: {has}"));
+    Ok(Some(part))
 }
 
 /// The nodes of these names.

@@ -431,3 +431,28 @@ fn place_takes_the_ranks_per_node_of_the_job_unless_an_option_says_otherwise() {
     let (_, text) = placed("1(x3)", &[]);
     assert!(!text.contains("ranks per node as"), "{text}");
 }
+
+#[test]
+fn place_takes_the_nodes_of_the_job_if_its_ranks_fit_there() {
+    let site = Site::new();
+    site.file("two", "n2\nn2\nn3\nn3\n");
+    site.file("one", "n3\n");
+    let placed = |nodes: &str| {
+        let arguments = ["place", "app.rwp", "--on", "cluster.toml", "--for", "mpich"];
+        let mut command = site.outside(&arguments);
+        command.envs([("PBS_JOBID", "88.head"), ("PBS_NODEFILE", nodes)]);
+        let (output, text) = site.output(command, &arguments);
+        assert!(output.status.success(), "{text}");
+        let file = std::fs::read_to_string(site.path().join("placement.json")).expect("written");
+        let file = PlacementFile::parse(&file, "placement.json").expect("a placement");
+        let ranks = |node: &str| file.jobs[0].ranks.iter().filter(|rank| rank.node == node).count();
+        (["n2", "n3"].map(ranks), text)
+    };
+    let (ranks, text) = placed("two");
+    assert_eq!(ranks, [4, 4], "{text}");
+    assert!(text.contains("only the nodes of job 88.head of PBS: n[2-3]"), "{text}");
+    let (_, text) = placed("one");
+    let warning = "warning: job 88.head of PBS has only n3, too few for 8 ranks: planned for all \
+                   nodes of `site`";
+    assert!(text.contains(warning), "{text}");
+}
