@@ -364,13 +364,26 @@ def map_(
     cluster: ClusterLike,
     strategy: str,
     *,
+    objective: str | None = None,
     effort: str | None = None,
+    time: float | str | None = None,
+    moves: int | None = None,
     seed: int | None = None,
     threads: int | None = None,
     nodes: int | str | None = None,
     cores_per_rank: int | None = None,
     ranks_per_node: int | None = None,
+    ranks_per_package: int | None = None,
+    ranks_per_numa: int | None = None,
+    ranks_per_gpu: int | str | None = None,
     per: str = "core",
+    nics: str | None = None,
+    gpus: str | None = None,
+    balance: float | None = None,
+    arrivals: str = "source",
+    loop: str | None = None,
+    service: str = "deterministic",
+    job: BatchJob | None = None,
     progress: Progress | None = None,
 ) -> Plan:
     """The placement of one strategy, compared with nothing. As ``rankwright map``; arguments as :func:`place`.
@@ -378,17 +391,33 @@ def map_(
     >>> map_("pattern:ring:8", "synthetic:package:1 core:4 pu:1", "cyclic", nodes=2).best
     'cyclic'
     """
+    begun = clock.monotonic()
     settings = settings_of(
         strategies=[strategy],
+        objective=objective,
         effort=effort,
+        moves=moves,
         seed=seed,
         threads=threads,
         nodes=nodes,
         cores_per_rank=cores_per_rank,
         ranks_per_node=ranks_per_node,
+        ranks_per_package=ranks_per_package,
+        ranks_per_numa=ranks_per_numa,
+        ranks_per_gpu=ranks_per_gpu,
         per=per,
+        nics=nics,
+        gpus=gpus,
+        balance=balance,
+        arrivals=arrivals,
+        loop=loop,
+        service=service,
+        job=job,
     )
-    return _planned(workload, cluster, {**settings, "compared": False, "keep_best": False}, progress)
+    limit = None if time is None else (time_text(time), begun)
+    return _planned(
+        workload, cluster, {**settings, "compared": False, "keep_best": False}, progress, limit
+    )
 
 
 def _planned(

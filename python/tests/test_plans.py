@@ -190,10 +190,19 @@ def test_where_the_default_is_the_best_nothing_is_gained(recorded):
     assert rankwright.place("pattern:ring:4", NODES, nodes=1, strategies="blocked").gain is None
 
 
-def test_map_is_the_map_of_the_command_line(program, tmp_path):
-    line = ["-q", "map", "nas:cg.A.16", "--on", "paper:2013", "--strategy", "kway:seed=3"]
+@pytest.mark.parametrize(
+    ("strategy", "options", "arguments"),
+    [
+        ("kway:seed=3", "", {}),
+        ("contention", "--moves 500 --objective waiting", {"moves": 500, "objective": "waiting"}),
+        ("auto", "--effort fast --loop arrival", {"effort": "fast", "loop": "arrival"}),
+        ("blocked", "--ranks-per-package 2 --nics by-load", {"ranks_per_package": 2, "nics": "by-load"}),
+    ],
+)
+def test_map_is_the_map_of_the_command_line(program, tmp_path, strategy, options, arguments):
+    line = ["-q", "map", "nas:cg.A.16", "--on", "paper:2013", "--strategy", strategy, *options.split()]
     run(program, *line, "-o", tmp_path / "cli.json")
-    plan = rankwright.map_("nas:cg.A.16", "paper:2013", "kway:seed=3")
+    plan = rankwright.map_("nas:cg.A.16", "paper:2013", strategy, **arguments)
     assert plan.placement == rankwright.Placement.read(tmp_path / "cli.json")
     assert plan.verdict is None and plan.gain is None
 
