@@ -1,7 +1,9 @@
 //! The cluster of most commands, and which of its nodes they use.
 
 use clap::Args;
-use rankwright::choose::{NamedNodesError, named_nodes, nearest_nodes, useful_nodes};
+use rankwright::choose::{
+    NamedNodesError, named_nodes, nearest_nodes, nodes_in_part, useful_nodes,
+};
 use rankwright::cluster::{Cluster, NodeCount, hostlist};
 use rankwright::placement::{Granularity, RanksPer, slots};
 use rankwright::units::counted;
@@ -122,20 +124,23 @@ impl NodesOption {
         verbosity: &Verbosity,
     ) -> anyhow::Result<Cluster> {
         let useful = |cluster: &Cluster| useful_nodes(cluster, granularity, ranks);
+        let job = JobNodes::around(whole)?;
         let Some(nodes) = &self.nodes else {
-            let of_job = of_job(whole, ranks, granularity, verbosity)?;
-            let part = of_job.as_ref().unwrap_or(whole);
+            let part = job.and_then(|job| job.used_for(whole, ranks, granularity, verbosity));
+            let part = part.as_ref().unwrap_or(whole);
             return Ok(nearest_nodes(part, granularity, ranks, useful(part)));
         };
-        let granted = granted(whole)?;
+        if let Some(job) = &job {
+            job.warn_of_part(verbosity);
+        }
         let (part, text) = match nodes {
             Nodes::These(names) => {
                 let text = hostlist::compress(names);
-                (these(whole, names, granted.as_ref())?, text)
+                (these(whole, names, job.as_ref())?, text)
             }
             Nodes::AtMost(most) => {
-                let (title, granted) = match &granted {
-                    Some((job, cluster)) => (job.clone(), cluster),
+                let (title, granted) = match &job {
+                    Some(job) => (job.title.clone(), &job.nodes),
                     None => (format!("`{}`", whole.name), whole),
                 };
                 let has = granted.nodes.len();
@@ -148,21 +153,19 @@ impl NodesOption {
             }
             Nodes::Several { text, counts } => {
                 let most = counts.last().map_or(1, |count| count.get() as usize);
-                let of_job = granted.as_ref().filter(|(_, cluster)| cluster.nodes.len() < most);
-                if let Some((job, cluster)) = of_job {
-                    let has = names_of(cluster);
-                    return Err(Infeasible(format!("--nodes {text}: {job} has only {has}")).into());
+                if let Some(job) = job.as_ref().filter(|job| job.nodes.nodes.len() < most) {
+                    let text = format!("--nodes {text}: {} has only {}", job.title, job.names());
+                    return Err(Infeasible(text).into());
                 }
-                let granted = granted.as_ref().map(|(_, cluster)| cluster).unwrap_or(whole);
+                let granted = job.as_ref().map_or(whole, |job| &job.nodes);
                 return Ok(nearest_nodes(granted, granularity, ranks, most));
             }
         };
         match slots(&part, granularity.clone(), ranks) {
             // Without the option they would not fit either.
             Err(error) if part.nodes.len() < whole.nodes.len() => {
-                let of_job = granted.map_or(String::new(), |(job, cluster)| {
-                    format!(" ({job} has {})", names_of(&cluster))
-                });
+                let of_job = job
+                    .map_or(String::new(), |job| format!(" ({} has {})", job.title, job.names()));
                 Err(Infeasible(format!("--nodes {text}{of_job}: {error}")).into())
             }
             // A description of one node takes any name, also that of a number.
@@ -177,64 +180,97 @@ impl NodesOption {
     }
 }
 
-/// The nodes of a cluster that the batch job around has, with the title of the job; `None` outside of a
-/// job, and in a job on other hosts.
-fn granted(whole: &Cluster) -> anyhow::Result<Option<(String, Cluster)>> {
-    if whole.invented {
-        return Ok(None);
-    }
-    let Some((title, hosts)) = batch_job::hosts_around()? else { return Ok(None) };
-    Ok(hosts.nodes_of(whole)?.map(|cluster| (title, cluster)))
+/// The nodes of a cluster that the batch job around has.
+struct JobNodes {
+    /// Its name in messages: `job 7 of Slurm`.
+    title: String,
+    /// The nodes, whole.
+    nodes: Cluster,
+    /// The names of those of which it has fewer CPUs than they have free cores, where that is known.
+    in_part: Vec<String>,
 }
 
-/// The nodes of a cluster that the batch job around has, where that has others and the ranks fit on these.
-fn of_job(
-    whole: &Cluster,
-    ranks: usize,
-    granularity: &Granularity,
-    verbosity: &Verbosity,
-) -> anyhow::Result<Option<Cluster>> {
-    // As the job has tasks: on its nodes, which are counted among all.
-    if matches!(granularity, Granularity::Part { ranks: RanksPer::NodeByNode(_), .. }) {
-        return Ok(None);
+impl JobNodes {
+    /// Those of the current job; `None` outside of a job, and in a job on other hosts.
+    fn around(whole: &Cluster) -> anyhow::Result<Option<Self>> {
+        if whole.invented {
+            return Ok(None);
+        }
+        let Some((title, hosts)) = batch_job::hosts_around()? else { return Ok(None) };
+        let Some(nodes) = hosts.nodes_of(whole)? else { return Ok(None) };
+        // LSF counts slots: a job has a host for itself with any number of them.
+        let in_part = match batch_job::system() {
+            Some("lsf:") => Vec::new(),
+            _ => nodes_in_part(&nodes, &hosts).into_iter().map(str::to_owned).collect(),
+        };
+        Ok(Some(Self { title, nodes, in_part }))
     }
-    let is_part = |(_, part): &(String, Cluster)| part.nodes.len() < whole.nodes.len();
-    let Some((job, part)) = granted(whole)?.filter(is_part) else { return Ok(None) };
-    let has = names_of(&part);
-    if slots(&part, granularity.clone(), ranks).is_err() {
+
+    /// The nodes to use without further options: these, where the cluster has others and the ranks fit.
+    fn used_for(
+        self,
+        whole: &Cluster,
+        ranks: usize,
+        granularity: &Granularity,
+        verbosity: &Verbosity,
+    ) -> Option<Cluster> {
+        // As the job has tasks: on its nodes, which are counted among all.
+        if matches!(granularity, Granularity::Part { ranks: RanksPer::NodeByNode(_), .. }) {
+            self.warn_of_part(verbosity);
+            return None;
+        }
+        if slots(&self.nodes, granularity.clone(), ranks).is_err() {
+            let text = format!(
+                "{} has only {}, too few for {}: planned for all nodes of `{}`",
+                self.title,
+                self.names(),
+                counted(ranks, "rank"),
+                whole.name
+            );
+            if self.nodes.nodes.len() < whole.nodes.len() {
+                warn(verbosity, text);
+            }
+            return None;
+        }
+        self.warn_of_part(verbosity);
+        if self.nodes.nodes.len() < whole.nodes.len() {
+            note(verbosity, format_args!("only the nodes of {}: {}", self.title, self.names()));
+        }
+        Some(self.nodes)
+    }
+
+    fn names(&self) -> String {
+        let names: Vec<&str> = self.nodes.nodes.iter().map(|node| node.name.as_str()).collect();
+        hostlist::compress(&names)
+    }
+
+    /// Warns of nodes of which the job has only some CPUs.
+    fn warn_of_part(&self, verbosity: &Verbosity) {
+        if self.in_part.is_empty() {
+            return;
+        }
+        let system = batch_job::system().unwrap_or_default();
         let text = format!(
-            "{job} has only {has}, too few for {}: planned for all nodes of `{}`",
-            counted(ranks, "rank"),
-            whole.name
+            "{} has {} in part, but all their cores are planned with; for those granted: `rankwright \
+             cluster import {system} --on CLUSTER -o job.toml`, then --on job.toml",
+            self.title,
+            hostlist::compress(&self.in_part)
         );
         warn(verbosity, text);
-        return Ok(None);
     }
-    note(verbosity, format_args!("only the nodes of {job}: {has}"));
-    Ok(Some(part))
 }
 
 /// The nodes of these names.
-fn these(
-    whole: &Cluster,
-    names: &[String],
-    granted: Option<&(String, Cluster)>,
-) -> anyhow::Result<Cluster> {
-    if let Some((job, granted)) = granted
-        && let Err(NamedNodesError::Missing { missing, has, .. }) = named_nodes(granted, names)
+fn these(whole: &Cluster, names: &[String], job: Option<&JobNodes>) -> anyhow::Result<Cluster> {
+    if let Some(job) = job
+        && let Err(NamedNodesError::Missing { missing, has, .. }) = named_nodes(&job.nodes, names)
     {
-        return Err(
-            Infeasible(format!("--nodes: {missing} is not granted; {job} has {has}")).into()
-        );
+        let text = format!("--nodes: {missing} is not granted; {} has {has}", job.title);
+        return Err(Infeasible(text).into());
     }
     named_nodes(whole, names).map_err(|error| match error {
         NamedNodesError::Missing { .. } => UsageError(format!("--nodes: {error}")).into(),
         NamedNodesError::Invalid(error) => error.into(),
         error => error.into(),
     })
-}
-
-fn names_of(cluster: &Cluster) -> String {
-    let names: Vec<&str> = cluster.nodes.iter().map(|node| node.name.as_str()).collect();
-    hostlist::compress(&names)
 }

@@ -6,7 +6,7 @@ use std::num::NonZeroU32;
 use rankwright_shim_format::same_host;
 
 use crate::cluster::Cluster;
-use crate::cluster::read::allocation::TaskShares;
+use crate::cluster::read::allocation::{JobHosts, TaskShares};
 use crate::ids::{CoreId, NodeId};
 use crate::placement::{Granularity, RanksPer, Share, slots};
 
@@ -52,6 +52,19 @@ pub fn free_cores_and_pus(cluster: &Cluster) -> (usize, usize) {
     let free_pus = |node: NodeId| cluster.group(node).free.iter().filter(|free| **free).count();
     let cores = cluster.node_ids().map(|node| free_cores(cluster, node) as usize).sum();
     (cores, cluster.node_ids().map(free_pus).sum())
+}
+
+/// The nodes of which a batch job has fewer CPUs than they have free cores, by name; none where the batch
+/// system tells no CPUs.
+#[must_use]
+pub fn nodes_in_part<'a>(cluster: &'a Cluster, job: &JobHosts) -> Vec<&'a str> {
+    let JobHosts::Cpus(hosts) = job else { return Vec::new() };
+    let has_part = |node: &NodeId| {
+        let name = &cluster.node(*node).name;
+        let granted = hosts.iter().find(|granted| same_host(&granted.host, name));
+        granted.is_some_and(|granted| granted.cpus < free_cores(cluster, *node))
+    };
+    cluster.node_ids().filter(has_part).map(|node| cluster.node(node).name.as_str()).collect()
 }
 
 fn free_cores(cluster: &Cluster, node: NodeId) -> u32 {

@@ -456,3 +456,24 @@ fn place_takes_the_nodes_of_the_job_if_its_ranks_fit_there() {
                    nodes of `site`";
     assert!(text.contains(warning), "{text}");
 }
+
+#[test]
+fn place_warns_of_nodes_that_the_job_has_in_part() {
+    let site = Site::new();
+    let said = |cpus: &str, more: &[&str]| {
+        let place = ["place", "app.rwp", "--on", "cluster.toml", "--for", "mpich"];
+        let arguments = [&place[..], more].concat();
+        let mut command = site.command(Some(("n[1-2]", cpus)), &arguments);
+        command.env("SLURM_TASKS_PER_NODE", "4(x2)");
+        let (output, text) = site.output(command, &arguments);
+        assert!(output.status.success(), "{text}");
+        text
+    };
+    let warning = "warning: job 7 of Slurm has n2 in part, but all their cores are planned with; for \
+                   those granted: `rankwright cluster import slurm: --on CLUSTER -o job.toml`, then --on \
+                   job.toml";
+    for more in [&[][..], &["--nodes", "2"], &["--ranks-per-node", "4"]] {
+        assert!(said("4,2", more).contains(warning), "{more:?}");
+        assert!(!said("4(x2)", more).contains("in part"), "{more:?}");
+    }
+}
