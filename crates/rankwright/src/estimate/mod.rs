@@ -72,7 +72,7 @@ pub mod queueing;
 pub(crate) use bytes::MovingLoad;
 pub use bytes::{BusiestNic, Direction, LevelCut, Load, NicLoad, NumaLoad};
 pub use fluid::{Fluid, FluidOutcome};
-pub use queueing::message_time::{MessageTime, Waiting};
+pub use queueing::message_time::{MessageTime, MessageWaiting};
 pub use queueing::prediction::{JobPrediction, ModelError, Prediction, ServerPrediction};
 
 // For searches, tests and reproductions; may change in any version.

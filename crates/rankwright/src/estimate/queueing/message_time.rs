@@ -16,12 +16,12 @@ pub struct MessageTime {
     /// T_dst, Eq. (4): from the port of the receiver's network device into its memory.
     pub destination: Seconds,
     /// The part of this time that is waiting.
-    pub waiting: Waiting,
+    pub waiting: MessageWaiting,
 }
 
-/// Waiting, by the part of the machine that is waited for.
+/// The mean waiting of a message, by the part of the machine that is waited for.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Waiting {
+pub struct MessageWaiting {
     /// Network devices, both directions.
     pub nic: Seconds,
     /// Memories.
@@ -79,7 +79,7 @@ impl MessageTime {
     }
 }
 
-impl Waiting {
+impl MessageWaiting {
     /// The sum.
     #[must_use]
     pub fn total(&self) -> Seconds {

@@ -9,7 +9,7 @@ use crate::placement::Placement;
 use crate::traffic::{Job, Workload};
 use crate::units::{PerSecond, Seconds};
 
-use super::message_time::{MessageTime, Waiting, message_time};
+use super::message_time::{MessageTime, MessageWaiting, message_time};
 use super::server_loads::{ServerLoad, ServerLoads, classes};
 
 /// The steady state of a workload under a placement, by the queueing model of Soryani et al. 2013:
@@ -27,7 +27,7 @@ pub struct Prediction {
     pub time: Option<MessageTime>,
     /// The waiting of all messages sent in one second; by Little's law this is the mean number of
     /// messages that wait. Saturated servers are left out: their waiting is unbounded.
-    pub waiting: Waiting,
+    pub waiting: MessageWaiting,
 }
 
 /// A server with a load.
@@ -238,8 +238,8 @@ fn server_predictions(
     used.map(prediction).collect()
 }
 
-fn waiting_by_part(servers: &Servers, waiting: &[f64]) -> Waiting {
-    let mut sum = Waiting::default();
+fn waiting_by_part(servers: &Servers, waiting: &[f64]) -> MessageWaiting {
+    let mut sum = MessageWaiting::default();
     for (kind, seconds) in servers.kinds().iter().zip(waiting) {
         sum.add(*kind, *seconds);
     }

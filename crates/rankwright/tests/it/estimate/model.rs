@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use rankwright::cluster::Cluster;
 use rankwright::cluster::read::built_in;
 use rankwright::estimate::queueing::queue;
-use rankwright::estimate::{Prediction, ServerPrediction, Waiting};
+use rankwright::estimate::{MessageWaiting, Prediction, ServerPrediction};
 use rankwright::ids::Rank;
 use rankwright::network::ServerKind;
 use rankwright::placement::{Granularity, JobShape, Placement, slots};
@@ -168,7 +168,7 @@ fn without_clocks_there_is_no_prediction() {
     // Who sends nothing needs none.
     let silent = workload(vec![job("silent", 2, Vec::new())]);
     let prediction = predicted(&cluster, &silent, &[0, 1]);
-    assert_eq!((prediction.time, prediction.waiting), (None, Waiting::default()));
+    assert_eq!((prediction.time, prediction.waiting), (None, MessageWaiting::default()));
     assert!(prediction.servers.is_empty());
 }
 

@@ -57,12 +57,15 @@ const PATIENCE: f64 = 4.0;
 
 /// The rounds of a search. Where the first finds no better mapping than the starts, a longer one rarely
 /// does. The third is for searches that were still finding much better mappings when the second ended: one
-/// in twelve of those with few ranks.
+/// in twelve of those with few ranks, where it takes a few seconds.
 const ROUNDS: [Round; 3] = [
     Round { share: 0.25, least_gain: 2e-3 },
     Round { share: 1.0, least_gain: 0.05 },
     Round { share: 4.0, least_gain: 0.0 },
 ];
+
+/// With how many ranks there is a third round at most.
+const FEW_RANKS: usize = 160;
 
 /// A round of a search.
 #[derive(Clone, Copy)]
@@ -153,13 +156,13 @@ impl Contention {
     }
 
     /// The rounds. One if the user gave the steps or the time, or wants the best at any price; two with
-    /// little effort, or many ranks.
+    /// little effort or more ranks.
     fn rounds(&self, ranks: usize, budget: &Budget) -> &'static [Round] {
         const ONCE: &[Round] = &[Round { share: 1.0, least_gain: 0.0 }];
         match self.effort {
             Effort::Best => ONCE,
             _ if self.moves.is_some() || budget.time_passed().is_some() => ONCE,
-            Effort::Normal if ranks <= MANY_RANKS.0 => &ROUNDS,
+            Effort::Normal if ranks <= FEW_RANKS => &ROUNDS,
             Effort::Normal | Effort::Fast => &ROUNDS[..2],
         }
     }
