@@ -21,6 +21,18 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 RULES = tomllib.loads((ROOT / "deny.toml").read_text(encoding="utf-8"))
 ALLOWED = set(RULES["licenses"]["allow"])
 PLATFORMS = RULES["graph"]["targets"]
+LGPL = ROOT / "contrib/licences/LGPL-2.1.txt"
+# What `cargo metadata` does not tell, or tells under the licence of the package around it.
+PARTS_BESIDE = """\
+These parts stand in no package of their own, or under another licence than the package around them:
+
+- METIS (in metis-sys) sorts by macros of GKlib's gk_mksort.h, which are from the GNU C Library: LGPL-2.1-or-later.
+- Programs that need no shared libraries contain the GNU C Library: LGPL-2.1-or-later, as below.
+- All programs contain Rust's standard library: MIT OR Apache-2.0.
+- Report pages contain packages of npm, whose licences stand at the end of each page.
+
+rankwright's source, with what builds these programs, is public: they can be linked anew with a changed C library or
+GKlib."""
 
 
 def main():
@@ -149,10 +161,12 @@ def notices_text(dependencies):
     for package in dependencies:
         name = f"{package['name']} {package['version']} ({package['license']})"
         folder = pathlib.Path(package["manifest_path"]).parent
-        for path in filter(is_licence, sorted(folder.iterdir())):
+        # What a package contains of others has its licence deeper.
+        for path in filter(is_licence, sorted(folder.rglob("*"))):
             text = path.read_text(encoding="utf-8", errors="replace").strip()
             packages.setdefault(text, []).append(name)
-    parts = ["rankwright contains or links these packages, each under the licence below its name."]
+    parts = [PARTS_BESIDE, "-" * 80, LGPL.read_text(encoding="utf-8").strip(), "=" * 80]
+    parts += ["rankwright contains or links these packages, each under the licence below its name."]
     for text, names in packages.items():
         parts += ["=" * 80, "\n".join(names), "-" * 80, text]
     return "\n".join(parts) + "\n"

@@ -1,5 +1,7 @@
 """Tests of check_licences.py."""
 
+import pathlib
+import tempfile
 import unittest
 
 import check_licences
@@ -65,6 +67,20 @@ class Offenders(unittest.TestCase):
 
     def test_the_project_itself_is_not_checked(self):
         self.assertEqual(check_licences.offenders(metadata()), [])
+
+
+class Notices(unittest.TestCase):
+    def test_licences_of_vendored_parts_are_found(self):
+        with tempfile.TemporaryDirectory() as folder:
+            deeper = pathlib.Path(folder) / "vendor/part"
+            deeper.mkdir(parents=True)
+            (deeper / "LICENSE.txt").write_text("the licence of the part\n", encoding="utf-8")
+            manifest = str(pathlib.Path(folder) / "Cargo.toml")
+            package = {"name": "whole", "version": "1.0.0", "license": "MIT", "manifest_path": manifest}
+            text = check_licences.notices_text([package])
+        self.assertIn("whole 1.0.0 (MIT)", text)
+        self.assertIn("the licence of the part", text)
+        self.assertIn("GNU LESSER GENERAL PUBLIC LICENSE", text)
 
 
 if __name__ == "__main__":

@@ -43,6 +43,7 @@ fn write_pages(command: clap::Command, name: String, folder: &Path) -> anyhow::R
 
 fn page(command: clap::Command) -> anyhow::Result<String> {
     let mut text = Vec::new();
-    clap_mangen::Man::new(command).render(&mut text)?;
+    let version = concat!("rankwright ", env!("CARGO_PKG_VERSION"));
+    clap_mangen::Man::new(command).source(version).render(&mut text)?;
     Ok(String::from_utf8_lossy(&text).into_owned())
 }
