@@ -10,8 +10,12 @@ export interface LogScale {
   level(value: number): number;
 }
 
-/** The scale between two values; one value alone has the highest level. */
-export function logScale(least: number, most: number): LogScale {
+/**
+ * The scale between two values; one value alone has the highest level. It is a decade wide at least: values that
+ * hardly differ have nearly the same colour.
+ */
+export function logScale(smallest: number, most: number): LogScale {
+  const least = smallest < most ? Math.min(smallest, most / 10) : smallest;
   const low = Math.log(least);
   const range = Math.log(most) - low;
   return {

@@ -46,6 +46,8 @@ test("levels go by the logarithm, and nothing is level 0", () => {
   const scale = logScale(1, 1e6);
   assert.deepEqual([0, 1, 1e3, 1e6].map(scale.level), [0, 1, 128, LEVELS]);
   assert.equal(logScale(5, 5).level(5), LEVELS);
+  const near = logScale(13_100_000, 13_100_024);
+  assert.equal(near.level(13_100_000), near.level(13_100_024));
 });
 
 test("ticks are round numbers", () => {
