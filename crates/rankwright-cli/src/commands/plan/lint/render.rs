@@ -85,10 +85,19 @@ fn summary(reading: &Reading) -> String {
     };
     let verdict = match (reading.starts(), reading.warnings.len()) {
         (false, _) => "the launcher refuses the file".to_owned(),
+        (true, 0) if nothing_known(reading) => {
+            "no warning, but their cores are not known (--on names the cluster)".to_owned()
+        }
         (true, 0) => "no warning".to_owned(),
         (true, count) => counted(count, "warning"),
     };
     format!("{ranks} on {hosts}{bound}: {verdict}")
+}
+
+/// Whether neither the file nor a cluster tells the cores or PUs of any rank.
+fn nothing_known(reading: &Reading) -> bool {
+    !reading.ranks.is_empty()
+        && reading.ranks.iter().all(|rank| rank.cores.is_none() && rank.pus.is_none())
 }
 
 /// Prints the warnings to standard error; of one code only the first.
