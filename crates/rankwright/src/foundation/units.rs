@@ -147,10 +147,12 @@ impl FromStr for Seconds {
 impl fmt::Display for Seconds {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let magnitude = self.0.abs();
+        // What rounds to 1000 ms is 1 s.
+        let least = 1.0 - 0.5 * 0.1_f64.powi(3 + f.precision().map_or(9, |digits| digits as i32));
         let (unit, factor) = match magnitude {
-            m if m >= 1.0 || m == 0.0 => ("s", 1.0),
-            m if m >= 1e-3 => ("ms", 1e3),
-            m if m >= 1e-6 => ("us", 1e6),
+            m if m >= least || m == 0.0 => ("s", 1.0),
+            m if m >= 1e-3 * least => ("ms", 1e3),
+            m if m >= 1e-6 * least => ("us", 1e6),
             _ => ("ns", 1e9),
         };
         // Rounded to what a double keeps, so that 1.0000000000000002 us does not show.
