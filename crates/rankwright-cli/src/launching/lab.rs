@@ -27,6 +27,12 @@ impl<'a> From<&'a ClusterEntry> for Described<'a> {
     }
 }
 
+/// What goes before a command that is to run on the nodes of a cluster; empty for one that is no lab, and inside it.
+pub(crate) fn entry_to(cluster: &Cluster) -> String {
+    let hosts = cluster.nodes.iter().map(|node| node.name.as_str());
+    Described::from(cluster).entry_from_outside(hosts).unwrap_or_default()
+}
+
 impl Described<'_> {
     /// What goes before a command that is to run in the lab, with a blank behind it; `None` for a cluster
     /// that is none, and for an emulated host that is this one.

@@ -122,7 +122,7 @@ fn placed(
         Some(default) => default.comparison(&plan, &cluster, workload, &granularity)?,
         None => Comparison::of_plan(&cluster, &plan),
     };
-    comparison.answer = comparison.answer.map(|answer| answer.with_cluster_name(source));
+    comparison.answer = comparison.answer.map(|answer| answer.with_cluster_name(source, ""));
     if let Some(answer) = &mut comparison.answer {
         answer.weaknesses.extend(Weakness::of_unsteady_traffic(&workload.jobs));
     }

@@ -20,8 +20,8 @@ use rankwright::sim::replicate;
 use rankwright::traffic::{Job as TrafficJob, Workload};
 
 use crate::host::signals::interrupt;
-use crate::launching::made_for;
 use crate::launching::preview::{preview, with_launches};
+use crate::launching::{lab, made_for};
 use crate::options::{
     Given, NodeGroupOptions, ProgramsOption, RankSize, SearchOptions, SelectionOptions, finished,
     form_by_name, inputs, programs, refuse, strategy_help,
@@ -143,7 +143,9 @@ impl Report {
         let whole = self.placing.cluster.read()?;
         let mut job = self.placing.job(whole, usual, line.as_ref(), verbosity)?;
         let launcher = self.launcher.find(&job.workload);
-        let (plan, comparison) = self.placing.plan(&mut job, launcher, false, verbosity)?;
+        let entry = lab::entry_to(&job.cluster);
+        let (plan, comparison) =
+            self.placing.plan(&mut job, launcher, (false, &entry), verbosity)?;
         let placed = Placed { options: &self.placing, job: &job };
         let mut report = reports::of_plan(placed, (&plan, &comparison), verbosity)?;
         let quiet = Verbosity { quiet: true, ..*verbosity };

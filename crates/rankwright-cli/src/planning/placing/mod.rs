@@ -112,12 +112,13 @@ impl PlacingOptions {
         Ok(Job { whole, cluster, workload, granularity, strategies, unsteady })
     }
 
-    /// Plans a job beside the default of `launcher`, and compares.
+    /// Plans a job beside the default of `launcher`, and compares. `entry` goes before a command that runs on
+    /// the nodes.
     pub(crate) fn plan(
         &self,
         job: &mut Job,
         launcher: &'static Launcher,
-        keep_best: bool,
+        (keep_best, entry): (bool, &str),
         verbosity: &Verbosity,
     ) -> anyhow::Result<(Plan, Comparison)> {
         let named = self.strategies.is_some() || self.share.is_some();
@@ -129,7 +130,7 @@ impl PlacingOptions {
         let mut comparison =
             default.comparison(&plan, &job.cluster, &job.workload, &job.granularity)?;
         if let Some(name) = self.cluster.name() {
-            comparison.answer = comparison.answer.map(|answer| answer.with_cluster_name(name));
+            comparison.answer = comparison.answer.map(|it| it.with_cluster_name(name, entry));
         }
         if let Some(answer) = &mut comparison.answer {
             answer.weaknesses.extend(job.unsteady.iter().cloned());

@@ -135,11 +135,12 @@ impl Answer {
         self.rows.iter().find(is_best)?.run_time_s
     }
 
-    /// The answer with the user's name of the cluster in what to do.
+    /// The answer with the user's name of the cluster in what to do, and what goes before a command that runs
+    /// on its nodes, such as `rankwright lab exec --name x head -- `.
     #[must_use]
-    pub fn with_cluster_name(mut self, name: &str) -> Self {
+    pub fn with_cluster_name(mut self, name: &str, entry: &str) -> Self {
         let rates = self.weaknesses.iter_mut().filter(|it| it.code == weakness::RATES_ASSUMED);
-        rates.for_each(|weakness| weakness.remedy = weakness::remedy_for_rates(name));
+        rates.for_each(|weakness| weakness.remedy = weakness::remedy_for_rates(name, entry));
         self
     }
 

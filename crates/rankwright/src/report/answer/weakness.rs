@@ -154,7 +154,7 @@ fn rates(facts: &Facts) -> Option<Weakness> {
         Weakness::new(
             RATES_ASSUMED,
             format!("rates of the cluster are assumed{from} ({})", rates.name),
-            remedy_for_rates("cluster.toml"),
+            remedy_for_rates("cluster.toml", ""),
         )
     })
 }
@@ -163,10 +163,12 @@ fn rates(facts: &Facts) -> Option<Weakness> {
 pub(super) const RATES_ASSUMED: &str = "rates-assumed";
 
 /// The way out where rates are assumed. `name` is what the user calls the cluster; measured rates are
-/// written into a description, which a synthetic or built-in cluster does not have.
-pub(super) fn remedy_for_rates(name: &str) -> String {
+/// written into a description, which a synthetic or built-in cluster does not have. `entry` goes before a
+/// command that runs on its nodes.
+pub(super) fn remedy_for_rates(name: &str, entry: &str) -> String {
+    let name_in_shell = shell::quote(name);
     match name.ends_with(".toml") {
-        true => format!("measure them: `rankwright calibrate --on {}`", shell::quote(name)),
+        true => format!("measure them: `{entry}rankwright calibrate --on {name_in_shell}`"),
         false => {
             "`rankwright cluster discover -o cluster.toml` describes your cluster, `rankwright \
                   calibrate --on cluster.toml` measures it"

@@ -17,6 +17,7 @@ use files::FileOptions;
 use populations::PopulationOptions;
 
 use crate::host::signals::interrupt;
+use crate::launching::lab;
 use crate::launching::preview::with_launches;
 use crate::options::{Format, Given, ReportOption, programs, refuse, strategy_help};
 use crate::output::exit_code::UsageError;
@@ -147,7 +148,9 @@ impl Place {
         launcher: &'static Launcher,
         verbosity: &Verbosity,
     ) -> anyhow::Result<Best> {
-        let (mut plan, comparison) = self.placing.plan(job, launcher, self.keep_best, verbosity)?;
+        let entry = lab::entry_to(&job.cluster);
+        let how = (self.keep_best, entry.as_str());
+        let (mut plan, comparison) = self.placing.plan(job, launcher, how, verbosity)?;
         let answer = comparison::show_answer(&comparison, self.format, verbosity);
         output::print_unless_closed(&answer, false)?;
         let placed = Placed { options: &self.placing, job };

@@ -126,7 +126,7 @@ impl Run {
         allocation.note(verbosity);
         if let Some(answer) = answer {
             let answer = match &self.placing.on {
-                Some(name) => answer.with_cluster_name(name),
+                Some(name) => answer.with_cluster_name(name, ""),
                 None => answer,
             };
             note(verbosity, format!("{}\n{}", answer.text, answer.remarks()).trim_end());
