@@ -404,6 +404,13 @@ fn cores_that_are_not_granted_start_nothing_or_the_default() {
     assert!(text.contains("warning: not placed") && text.contains("may use P#0 there"), "{text}");
 }
 
+/// How many ranks of the site's `placement.json` are on each of these nodes.
+fn ranks_on<const NODES: usize>(site: &Site, nodes: [&str; NODES]) -> [usize; NODES] {
+    let file = std::fs::read_to_string(site.path().join("placement.json")).expect("written");
+    let file = PlacementFile::parse(&file, "placement.json").expect("a placement");
+    nodes.map(|node| file.jobs[0].ranks.iter().filter(|rank| rank.node == node).count())
+}
+
 #[test]
 fn place_takes_the_ranks_per_node_of_the_job_unless_an_option_says_otherwise() {
     let site = Site::new();
@@ -414,10 +421,7 @@ fn place_takes_the_ranks_per_node_of_the_job_unless_an_option_says_otherwise() {
         command.env("SLURM_TASKS_PER_NODE", tasks);
         let (output, text) = site.output(command, &arguments);
         assert!(output.status.success(), "{text}");
-        let file = std::fs::read_to_string(site.path().join("placement.json")).expect("written");
-        let file = PlacementFile::parse(&file, "placement.json").expect("a placement");
-        let ranks = |node: &str| file.jobs[0].ranks.iter().filter(|rank| rank.node == node).count();
-        (["n0", "n1", "n2", "n3"].map(ranks), text)
+        (ranks_on(&site, ["n0", "n1", "n2", "n3"]), text)
     };
     let line = "ranks per node as job 7 of Slurm has tasks (SLURM_TASKS_PER_NODE=3(x2),2)";
     let (ranks, text) = placed("3(x2),2", &[]);
@@ -443,10 +447,7 @@ fn place_takes_the_nodes_of_the_job_if_its_ranks_fit_there() {
         command.envs([("PBS_JOBID", "88.head"), ("PBS_NODEFILE", nodes)]);
         let (output, text) = site.output(command, &arguments);
         assert!(output.status.success(), "{text}");
-        let file = std::fs::read_to_string(site.path().join("placement.json")).expect("written");
-        let file = PlacementFile::parse(&file, "placement.json").expect("a placement");
-        let ranks = |node: &str| file.jobs[0].ranks.iter().filter(|rank| rank.node == node).count();
-        (["n2", "n3"].map(ranks), text)
+        (ranks_on(&site, ["n2", "n3"]), text)
     };
     let (ranks, text) = placed("two");
     assert_eq!(ranks, [4, 4], "{text}");
