@@ -41,6 +41,12 @@ impl ClusterOptions {
         self.on.as_deref()
     }
 
+    /// The name that the user gave, else that of the site.
+    pub(crate) fn name_or_default(&self) -> Option<String> {
+        let of_site = || site::Defaults::read().ok()?.cluster_name().map(str::to_owned);
+        self.on.clone().or_else(of_site)
+    }
+
     /// Reads the cluster, with all its nodes.
     pub(crate) fn read(&self) -> anyhow::Result<Cluster> {
         self.nodes.read(self.on.as_deref())

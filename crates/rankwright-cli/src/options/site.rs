@@ -111,6 +111,11 @@ impl Defaults {
         Ok(cluster.edit(|description| description.rates = rates.value.clone())?)
     }
 
+    /// The name or file of the cluster.
+    pub(crate) fn cluster_name(&self) -> Option<&str> {
+        self.values.cluster.as_ref().map(|named| named.value.as_str())
+    }
+
     /// Whether there is a cluster.
     pub(crate) fn has_cluster(&self) -> bool {
         self.values.cluster.is_some()

@@ -129,8 +129,8 @@ impl PlacingOptions {
         let plan = Planning::new(&self.search, verbosity).keep_best(keep_best).plan(&planner)?;
         let mut comparison =
             default.comparison(&plan, &job.cluster, &job.workload, &job.granularity)?;
-        if let Some(name) = self.cluster.name() {
-            comparison.answer = comparison.answer.map(|it| it.with_cluster_name(name, entry));
+        if let Some(name) = self.cluster.name_or_default() {
+            comparison.answer = comparison.answer.map(|it| it.with_cluster_name(&name, entry));
         }
         if let Some(answer) = &mut comparison.answer {
             answer.weaknesses.extend(job.unsteady.iter().cloned());

@@ -125,6 +125,17 @@ fn a_job_needs_no_option_where_the_site_is_prepared() {
 }
 
 #[test]
+fn what_place_advises_names_the_cluster_of_the_site() {
+    let site = Site::new();
+    site.file("site.toml", &SITE.replace("cluster.toml", "ours.toml"));
+    let (from, to) = (site.path().join("cluster.toml"), site.path().join("ours.toml"));
+    std::fs::rename(from, to).expect("the folder is writable");
+    let place = ["place", "pattern:ring:4:rate=100", "--strategies", "blocked"];
+    let (ok, text) = site.with_defaults(&[], &place);
+    assert!(ok && text.contains("`rankwright calibrate --on ours.toml`"), "{text}");
+}
+
+#[test]
 fn run_starts_without_a_wrong_site_and_says_so() {
     let site = Site::new();
     let run = ["run", "--profile", "app.rwp", "-n", "8", "--", "./app"];
