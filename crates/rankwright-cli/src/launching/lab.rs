@@ -27,7 +27,8 @@ impl<'a> From<&'a ClusterEntry> for Described<'a> {
     }
 }
 
-/// What goes before a command that is to run on the nodes of a cluster; empty for one that is no lab, and inside it.
+/// The prefix `rankwright lab exec ...` of a command that must run on the nodes of a lab; empty if the cluster is
+/// not a lab, or this process runs inside it.
 pub(crate) fn entry_to(cluster: &Cluster) -> String {
     let hosts = cluster.nodes.iter().map(|node| node.name.as_str());
     Described::from(cluster).entry_from_outside(hosts).unwrap_or_default()

@@ -262,6 +262,8 @@ mod tests {
         assert_eq!(BytesPerSecond(1.5e9).to_string(), "1.5 GB/s");
         assert_eq!(Seconds(100e-9).to_string(), "100 ns");
         assert_eq!(format!("{:.2}", Seconds(0.00123)), "1.23 ms");
+        assert_eq!(format!("{:.2} {0:.3}", Seconds(0.999_996)), "1.00 s 999.996 ms");
+        assert_eq!(format!("{:.2}", Seconds(0.999_994)), "999.99 ms");
         assert_eq!(format!("{:.2} {0}", Seconds(-0.0)), "0.00 s 0 s");
         assert_eq!(format!("{:.1}", BytesPerSecond(-0.0)), "0.0 B/s");
     }

@@ -112,8 +112,8 @@ impl PlacingOptions {
         Ok(Job { whole, cluster, workload, granularity, strategies, unsteady })
     }
 
-    /// Plans a job beside the default of `launcher`, and compares. `entry` goes before a command that runs on
-    /// the nodes.
+    /// Plans a job beside the default of `launcher`, and compares. `entry`: the prefix of a command
+    /// that must run on the nodes of a lab; empty for other clusters.
     pub(crate) fn plan(
         &self,
         job: &mut Job,

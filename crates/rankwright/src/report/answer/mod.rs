@@ -135,8 +135,8 @@ impl Answer {
         self.rows.iter().find(is_best)?.run_time_s
     }
 
-    /// The answer with the user's name of the cluster in what to do, and what goes before a command that runs
-    /// on its nodes, such as `rankwright lab exec --name x head -- `.
+    /// The answer with the user's name of the cluster in the commands that it advises, and with the prefix of
+    /// commands that must run on its nodes: `rankwright lab exec --name x head -- `, or nothing.
     #[must_use]
     pub fn with_cluster_name(mut self, name: &str, entry: &str) -> Self {
         let rates = self.weaknesses.iter_mut().filter(|it| it.code == weakness::RATES_ASSUMED);

@@ -163,8 +163,8 @@ fn rates(facts: &Facts) -> Option<Weakness> {
 pub(super) const RATES_ASSUMED: &str = "rates-assumed";
 
 /// The way out where rates are assumed. `name` is what the user calls the cluster; measured rates are
-/// written into a description, which a synthetic or built-in cluster does not have. `entry` goes before a
-/// command that runs on its nodes.
+/// written into a description, which a synthetic or built-in cluster does not have. `entry`: the
+/// prefix of a command that must run on the nodes of a lab.
 pub(super) fn remedy_for_rates(name: &str, entry: &str) -> String {
     let name_in_shell = shell::quote(name);
     match name.ends_with(".toml") {

@@ -125,7 +125,8 @@ impl Run {
         };
         allocation.note(verbosity);
         if let Some(answer) = answer {
-            let answer = match &self.placing.on {
+            let site = self.placing.defaults.cluster_name();
+            let answer = match self.placing.on.as_deref().or(site) {
                 Some(name) => answer.with_cluster_name(name, ""),
                 None => answer,
             };
