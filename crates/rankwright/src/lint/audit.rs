@@ -10,12 +10,13 @@ use crate::ids::{CoreId, PuId, PuSet};
 use crate::units::counted;
 
 /// The traps that `audit` finds.
-pub(super) const TRAPS: [&Trap; 6] = [
+pub(super) const TRAPS: [&Trap; 7] = [
     &traps::HOST_UNKNOWN,
     &traps::NO_PU,
     &traps::PU_NOT_FREE,
     &traps::OVERLAP,
     &traps::SHARED_CORE,
+    &traps::THREADS,
     &traps::CROWDED,
 ];
 
@@ -39,7 +40,54 @@ pub(super) fn audit(reading: &mut Reading, machines: &Machines<'_>, format: &str
         on_host.complete(&indices, &mut ranks);
         on_host.check(&indices, &ranks);
     }
+    warn_of_threads(reading, &ranks);
     reading.ranks = ranks;
+}
+
+/// Warns once of ranks with more threads than hardware threads.
+fn warn_of_threads(reading: &mut Reading, ranks: &[RankReading]) {
+    let Some((threads, line)) = reading.threads else { return };
+    // These say already that a rank has one CPU or core.
+    let is_said = [&traps::CPUS_IGNORED, &traps::PACKED];
+    if reading.warnings.iter().any(|warning| is_said.contains(&warning.trap)) {
+        return;
+    }
+    let few = |rank: &&RankReading| {
+        rank.bound && rank.pus.as_ref().is_some_and(|pus| pus.as_slice().len() < threads)
+    };
+    let rank_text = ranks.iter().find(few).map(|rank| {
+        let pus = rank.pus.as_ref().map_or(0, |pus| pus.as_slice().len());
+        let so_many = ranks.iter().filter(few).count();
+        let others = match so_many {
+            1 => String::new(),
+            more => format!("; so have {}", counted(more - 1, "other rank")),
+        };
+        format!(
+            "OMP_NUM_THREADS is {threads}, but rank {} is bound to {}{others}: give each rank {threads} cores, or \
+             set fewer threads",
+            rank.rank,
+            counted(pus, "hardware thread")
+        )
+    });
+    let host_text = || {
+        by_host(ranks).into_iter().find_map(|(host, indices)| {
+            let unbound: Vec<_> =
+                indices.iter().map(|index| &ranks[*index]).filter(|rank| !rank.bound).collect();
+            let pus = unbound.first()?.pus.as_ref()?.as_slice().len();
+            let wanted = unbound.len().saturating_mul(threads);
+            (wanted > pus).then(|| {
+                format!(
+                    "OMP_NUM_THREADS is {threads}: {} on {host} have {}, but it has {}",
+                    counted(unbound.len(), "rank"),
+                    counted(wanted, "thread"),
+                    counted(pus, "hardware thread")
+                )
+            })
+        })
+    };
+    if let Some(text) = rank_text.or_else(host_text) {
+        reading.warn(&traps::THREADS, Some(line).filter(|line| *line > 0), text);
+    }
 }
 
 /// The hosts in the order of their first ranks, with the positions of their ranks.

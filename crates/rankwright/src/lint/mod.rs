@@ -144,6 +144,8 @@ pub struct Reading {
     overlap_is_refused: bool,
     /// Whether ranks are bound to NUMA nodes or packages, which they share on purpose.
     objects_are_shared: bool,
+    /// The threads of each rank by `OMP_NUM_THREADS` of a script, and the line that starts the ranks.
+    threads: Option<(usize, usize)>,
 }
 
 /// Where one rank runs.

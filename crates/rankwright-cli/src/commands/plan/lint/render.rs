@@ -86,7 +86,10 @@ fn summary(reading: &Reading) -> String {
     let verdict = match (reading.starts(), reading.warnings.len()) {
         (false, _) => "the launcher refuses the file".to_owned(),
         (true, 0) if nothing_known(reading) => {
-            "no warning, but their cores are not known (--on names the cluster)".to_owned()
+            // Where the cluster is known, a note says why.
+            let described = reading.hosts.iter().any(|host| host.cores.is_some());
+            let hint = if described { "" } else { " (--on names the cluster)" };
+            format!("no warning, but their cores are not known{hint}")
         }
         (true, 0) => "no warning".to_owned(),
         (true, count) => counted(count, "warning"),

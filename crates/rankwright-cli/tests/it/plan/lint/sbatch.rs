@@ -141,6 +141,32 @@ fn slurm_fills_shared_nodes_as_read() {
 }
 
 #[test]
+fn sbatch_refuses_the_options_that_it_is_said_to_refuse() {
+    let Some(slurm) = slurm_with_packages() else { return };
+    for (option, accepted) in [
+        ("--ntask-per-node=2", false),
+        ("--exclu", false),
+        ("--cpus-per-t=1", true),
+        ("--wait-all-nodes=1", true),
+        ("--get-user-env", true),
+    ] {
+        let script =
+            format!("#!/bin/bash\n#SBATCH -N1 -n2 --exclusive\n#SBATCH {option}\nsrun true\n");
+        let reading = read(slurm.folder.path(), &script, &[]);
+        let mut warnings = reading["warnings"].as_array().expect("warnings").iter();
+        let is_known = warnings.all(|warning| warning["code"] != "unknown-option");
+        std::fs::write(slurm.folder.path().join("try.sh"), &script)
+            .expect("the folder is writable");
+        let file = slurm.folder.path().join("try.sh").display().to_string();
+        let submit = "sbatch --test-only -o /dev/null \"$1\" 2>&1 || true";
+        let told = slurm.told("exec", &["sh", "-c", submit, "sh", &file]).stdout;
+        let told = String::from_utf8_lossy(&told);
+        let starts = !told.contains("unrecognized option") && !told.contains("ambiguous");
+        assert_eq!((is_known, starts), (accepted, accepted), "{script}{told}{reading:#}");
+    }
+}
+
+#[test]
 fn every_trap_of_scripts_is_told_with_its_line() {
     let folder = tempfile::tempdir().expect("a folder");
     for (script, code, line) in [
@@ -163,6 +189,19 @@ fn every_trap_of_scripts_is_told_with_its_line() {
         (
             "#SBATCH -N1 -w n0 -n 4\nexport UCX_NET_DEVICES=mlx5_0:1\nmpirun --map-by device=nic a\n",
             "one-device-for-all-ranks",
+            3,
+        ),
+        ("#SBATCH -N2 -n4 --exclusive\n#SBATCH --ntask-per-node=2\nsrun a\n", "unknown-option", 3),
+        ("#SBATCH -N2 -n4 --exclu\nsrun a\n", "unknown-option", 2),
+        ("#SBATCH -N2 --exclusive\nsrun --label --foobar=1 -n 4 a\n", "unknown-option", 3),
+        (
+            "#SBATCH -N2 -n16 --exclusive\nexport OMP_NUM_THREADS=3,2\nsrun -c 2 a\n",
+            "more-threads-than-pus",
+            4,
+        ),
+        (
+            "#SBATCH -N1 -w n0 --exclusive -n 4\nmpirun -x OMP_NUM_THREADS=5 --bind-to none a\n",
+            "more-threads-than-pus",
             3,
         ),
     ] {

@@ -7,8 +7,9 @@ use super::mpi::Mpi;
 use super::shell::{Launch, Shell, Value};
 use super::{lexer, line_ends};
 use crate::files::{InputError, read_text};
+use crate::lint::read::arguments::Arguments;
 use crate::lint::read::script::{self as wrapper_script, Starter, is_mpi_launcher};
-use crate::lint::{Reading, Source, traps};
+use crate::lint::{Reading, Source, program_of, traps};
 
 /// A command that starts ranks, in its script.
 #[derive(Clone, Copy)]
@@ -35,6 +36,12 @@ pub(super) fn first(
     let launches = shell.launches(&commands).into_iter();
     let mut launches = launches.filter(|launch| is_read(&launch.launcher));
     let launch = launches.next().ok_or_else(|| {
+        if let Some(line) = line_of_run(source.text) {
+            let found = "the ranks are started by `rankwright run`, which binds them itself";
+            let advice = "see where they go with `rankwright run --dry-run`, and check them in the job with \
+                          `rankwright run --check`";
+            return wrong(source, line, found, expected).with_advice(advice);
+        }
         let advice = "if another file starts the ranks, lint that file";
         source.wrong(None, "no command that starts ranks", expected).with_advice(advice)
     })?;
@@ -61,7 +68,28 @@ pub(super) fn first(
     if is_mpi_launcher(&launch.launcher) {
         note_mpi(source, &launch, reading);
     }
+    reading.threads = threads(&launch).map(|threads| (threads, launch.line));
     Ok(launch)
+}
+
+/// The line of a script with `rankwright run`.
+fn line_of_run(script: &str) -> Option<usize> {
+    let runs = |line: &str| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        !line.starts_with('#')
+            && words.windows(2).any(|pair| program_of(pair[0]) == "rankwright" && pair[1] == "run")
+    };
+    (1..).zip(script.lines()).find(|(_, line)| runs(line)).map(|(number, _)| number)
+}
+
+/// The threads of each rank by `OMP_NUM_THREADS`, of the script or among the options of the launcher; the first of
+/// nested levels (`4,2`).
+fn threads(launch: &Launch) -> Option<usize> {
+    const NAME: &str = "OMP_NUM_THREADS";
+    let words: Vec<String> = launch.words.iter().map(|word| word.text.clone()).collect();
+    let of_script = || launch.exported.get(NAME)?.0.as_deref();
+    let value = Arguments::new(&words).variable(NAME).or_else(of_script)?;
+    value.split(',').next()?.trim().parse().ok()
 }
 
 /// Notes whose `mpirun` is taken, if the user or the script says so.

@@ -5,6 +5,7 @@ mod binding;
 mod job;
 mod layout;
 pub(in crate::lint) mod multi_prog;
+mod option_names;
 mod options;
 mod warnings;
 
@@ -22,6 +23,7 @@ use crate::lint::{RankReading, Reading, Source, program_of, traps};
 use crate::units::counted;
 use job::{Counts, Room};
 use multi_prog::Programs;
+use option_names::Program;
 use options::Options;
 
 /// A script while it is read.
@@ -55,6 +57,7 @@ pub(in crate::lint) fn read(source: &Source<'_>) -> Result<Reading, InputError> 
         script.note_shared_cores(&mut reading);
         script.warn_of_switches(&allocation.names(), &mut reading);
     }
+    warnings::of_unknown_options(&script.job, &mut reading);
     warnings::of_exports(&script, &mut reading);
     let starter = if is_srun { Starter::Srun } else { Starter::Mpirun { in_slurm: true } };
     let of_job = [
@@ -94,7 +97,7 @@ fn job_options(source: &Source<'_>) -> Result<(Options, Vec<Variable>), InputErr
             let expected = "a job of one component; heterogeneous jobs are not read";
             return Err(wrong(source, line, &format!("#SBATCH {}", words[0]), expected));
         }
-        job.read(&words, line);
+        job.read(&words, line, Program::Sbatch);
         if job.get("cpu-bind").is_some() {
             let advice = "give it to srun, in its line or as SLURM_CPU_BIND";
             let found = "--cpu-bind, which sbatch refuses";
@@ -109,7 +112,7 @@ fn job_options(source: &Source<'_>) -> Result<(Options, Vec<Variable>), InputErr
     if let Some((_, each)) = given.iter().rev().find(|(name, _)| name == "SLURM_NTASKS_PER_NODE") {
         words.push(format!("--ntasks-per-node={each}"));
     }
-    job.read(&words, 0);
+    job.read(&words, 0, Program::Either);
     Ok((job, given))
 }
 
@@ -167,7 +170,7 @@ impl Script<'_> {
         let line = self.launch.line;
         let words: Vec<String> = self.launch.words.iter().map(|word| word.text.clone()).collect();
         let mut step = Options::default();
-        let program = step.read(&words, line);
+        let program = step.read(&words, line, Program::Srun);
         let options = self.launch.words.iter().take(program);
         for word in options {
             let name = word.text.split('=').next().unwrap_or_default();
@@ -288,6 +291,7 @@ impl Script<'_> {
         }
         warnings::of_cpus(self, &nodes, reading);
         warnings::of_srun(self, &step, &of_step, reading);
+        warnings::of_unknown_options(&step, reading);
         self.warn_of_switches(&nodes, reading);
         Ok(())
     }

@@ -1,5 +1,7 @@
 //! The options of sbatch and srun that decide where ranks run.
 
+use super::option_names::{Found, Program};
+
 /// An option, by its long name; short forms are those of Slurm 22.05.
 const READ: [(&str, char); 12] = [
     ("nodes", 'N'),
@@ -39,39 +41,6 @@ pub(super) const NODES_NOT_PREDICTED: [(&str, char); 4] =
 /// Short options with a value.
 const SHORT_WITH_VALUE: &str = "ABCDFGJLMNPSTWabcdegimnopqrtwx";
 
-/// Long options without a value, or with one only behind `=`.
-const FLAGS: [&str; 29] = [
-    "contiguous",
-    "disable-status",
-    "exact",
-    "exclusive",
-    "external-launcher",
-    "get-user-env",
-    "help",
-    "hold",
-    "ignore-pbs",
-    "immediate",
-    "kill-on-bad-exit",
-    "label",
-    "multi-prog",
-    "no-allocate",
-    "no-kill",
-    "no-requeue",
-    "overcommit",
-    "overlap",
-    "oversubscribe",
-    "parsable",
-    "preserve-env",
-    "propagate",
-    "pty",
-    "quiet",
-    "requeue",
-    "spread-job",
-    "unbuffered",
-    "use-min-nodes",
-    "verbose",
-];
-
 /// An option with its value and line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Given {
@@ -84,27 +53,47 @@ pub(super) struct Given {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Options {
     given: Vec<Given>,
+    /// Long options that Slurm does not have, and their lines.
+    pub(super) unknown: Vec<(Unknown, usize)>,
+}
+
+/// A long option that Slurm does not have.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Unknown {
+    /// As it is written, without `--`.
+    pub(super) name: String,
+    pub(super) program: Program,
+    /// The options that begin like this.
+    pub(super) begins: Vec<&'static str>,
 }
 
 impl Options {
-    /// Reads the options at the start of these words, and returns the position behind them.
-    pub(super) fn read(&mut self, words: &[String], line: usize) -> usize {
+    /// Reads the options of a program at the start of these words, and returns the position behind them.
+    pub(super) fn read(&mut self, words: &[String], line: usize, program: Program) -> usize {
         let mut index = 0;
         while let Some(word) = words.get(index).map(String::as_str) {
             if word == "--" {
                 return index + 1;
             }
             let (name, value) = if let Some(long) = word.strip_prefix("--") {
-                let (name, value) =
+                let (written, value) =
                     long.split_once('=').map_or((long, None), |(n, v)| (n, Some(v)));
-                let name = match name.replace('_', "-") {
-                    tasks if tasks == "tasks-per-node" => "ntasks-per-node".to_owned(),
-                    name => name,
-                };
-                let separate = value.is_none() && !FLAGS.contains(&&*name);
+                let found = program.option(written);
+                let separate = value.is_none() && !matches!(found, Found::Flag(_));
                 let value =
                     value.or_else(|| words.get(index + 1).filter(|_| separate).map(|v| &**v));
                 index += usize::from(separate);
+                let name = match found {
+                    Found::Flag("tasks-per-node") | Found::WithValue("tasks-per-node") => {
+                        "ntasks-per-node"
+                    }
+                    Found::Flag(name) | Found::WithValue(name) => name,
+                    Found::None { begins } => {
+                        let name = written.to_owned();
+                        self.unknown.push((Unknown { name, program, begins }, line));
+                        ""
+                    }
+                };
                 (known(|(long, _)| long == name), value)
             } else if word.len() > 1 && word.starts_with('-') {
                 let letter =
@@ -164,7 +153,7 @@ mod tests {
         let words = "-N2 -ln 4 --cpus-per-task 2 -J x --label --cpu_bind=none -w n[0-1] ./a -n 7";
         let words: Vec<String> = words.split(' ').map(str::to_owned).collect();
         let mut options = Options::default();
-        let end = options.read(&words, 3);
+        let end = options.read(&words, 3, Program::Srun);
         assert_eq!(words[end], "./a");
         let value = |name| options.value(name);
         assert_eq!(
@@ -173,5 +162,20 @@ mod tests {
         );
         assert_eq!([value("cpu-bind"), value("nodelist")], [Some("none"), Some("n[0-1]")]);
         assert_eq!(value("exclusive"), None);
+        assert!(options.unknown.is_empty());
+    }
+
+    #[test]
+    fn long_options_may_be_shortened_and_unknown_ones_are_kept() {
+        let words = "--cpus-per-t=2 --wait --ntask 4 --foobar=1 --exclusiv";
+        let words: Vec<String> = words.split(' ').map(str::to_owned).collect();
+        let mut options = Options::default();
+        options.read(&words, 7, Program::Sbatch);
+        assert_eq!(options.value("cpus-per-task"), Some("2"));
+        assert_eq!(options.value("exclusive"), Some(""));
+        let unknown: Vec<(&str, usize)> = (options.unknown.iter())
+            .map(|(unknown, line)| (unknown.name.as_str(), unknown.begins.len().min(2) + line))
+            .collect();
+        assert_eq!(unknown, [("ntask", 9), ("foobar", 7)]);
     }
 }

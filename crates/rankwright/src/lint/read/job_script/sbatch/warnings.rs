@@ -2,7 +2,7 @@
 
 use super::Script;
 use super::job::Counts;
-use super::options::Options;
+use super::options::{Options, Unknown};
 use crate::lint::{Reading, traps};
 use crate::units::counted;
 
@@ -32,6 +32,35 @@ pub(super) fn of_srun(script: &Script<'_>, step: &Options, counts: &Counts, read
         reading.warn(&traps::BIND_OFF, line, text);
     }
 }
+
+/// Long options that neither Slurm has nor one of its usual plugins.
+pub(super) fn of_unknown_options(options: &Options, reading: &mut Reading) {
+    for (Unknown { name, program, begins }, line) in &options.unknown {
+        if name.strip_prefix("no-").unwrap_or(name).starts_with(CONTAINER_PLUGIN) {
+            continue;
+        }
+        let program_name = program.name();
+        let line = Some(*line).filter(|line| *line > 0);
+        if begins.len() > 1 {
+            let all = begins.join(", --");
+            let text = format!("--{name} may be --{all}: {program_name} refuses it");
+            reading.refuse(&traps::OPTION_UNKNOWN, line, text);
+            continue;
+        }
+        let meant = match program.similar(name) {
+            Some(similar) => format!("; is --{similar} meant?"),
+            None => String::new(),
+        };
+        let text = format!(
+            "{program_name} has no option --{name}, and refuses it unless a plugin (SPANK) of your site adds \
+             it{meant}"
+        );
+        reading.warn(&traps::OPTION_UNKNOWN, line, text);
+    }
+}
+
+/// What the options of pyxis, which runs containers, begin with.
+const CONTAINER_PLUGIN: &str = "container-";
 
 /// More CPUs than a node has.
 pub(super) fn of_cpus(script: &Script<'_>, nodes: &[String], reading: &mut Reading) {
