@@ -1,4 +1,4 @@
-//! The paper's classes of jobs that share nodes.
+//! The paper's classes of jobs that share nodes, and one more.
 
 use std::fmt;
 
@@ -13,6 +13,8 @@ pub enum Compatibility {
     DualInfrequent,
     /// They need the network at different times: each runs almost as if alone on a part of the cores.
     Compatible,
+    /// They gain on the whole, but at least one takes longer than alone. Not in the paper.
+    OneSided,
 }
 
 /// Less than this to gain or to lose on average, in percent of the run time, is little.
@@ -25,13 +27,16 @@ impl Compatibility {
     /// By a table: what the jobs could gain (on half of the cores, without a neighbour) and what they
     /// do gain.
     pub(super) fn of_group(jobs: &JobSet, group: &[usize]) -> Self {
+        let percents = || group.iter().map(|job| jobs.percent_in(*job, group));
         let possible: f64 = group.iter().map(|job| 100.0 - jobs.half(*job)).sum();
-        let gained: f64 = group.iter().map(|job| 100.0 - jobs.percent_in(*job, group)).sum();
+        let gained: f64 = percents().map(|percent| 100.0 - percent).sum();
         let little = LITTLE * group.len() as f64;
         if possible < little && gained > -little {
             Self::DualInfrequent
         } else if gained < HINDERED * possible {
             Self::DualIntensive
+        } else if percents().any(|percent| percent > 100.0 + LITTLE) {
+            Self::OneSided
         } else {
             Self::Compatible
         }
@@ -44,6 +49,7 @@ impl fmt::Display for Compatibility {
             Self::DualIntensive => "dual communication-intensive",
             Self::DualInfrequent => "dual communication-infrequent",
             Self::Compatible => "communication compatible",
+            Self::OneSided => "one gains, one loses",
         })
     }
 }

@@ -119,6 +119,11 @@ fn the_papers_classes_have_names() {
     let facts = ["a", "b"].map(|name| JobFacts { half: Some(99.0), ..JobFacts::named(name) });
     let busy = JobSet::new(facts.to_vec(), Slowdowns::new(2, vec![160.0; 4]));
     assert_eq!(Compatibility::of_group(&busy, &[0, 1]), Compatibility::DualIntensive);
+    // A gain on the whole that one of them pays for.
+    let facts = ["a", "b"].map(|name| JobFacts { half: Some(80.0), ..JobFacts::named(name) });
+    let slowdowns = Slowdowns::new(2, vec![160.0, 109.6, 75.0, 160.0]);
+    let uneven = JobSet::new(facts.to_vec(), slowdowns);
+    assert_eq!(Compatibility::of_group(&uneven, &[0, 1]), Compatibility::OneSided);
 }
 
 #[test]

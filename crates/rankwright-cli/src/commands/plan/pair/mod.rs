@@ -130,14 +130,18 @@ impl Pair {
             return Ok(ExitCode::SUCCESS);
         }
         let pairing = pair(&jobs, &options);
-        let mut report = PairReport::new(&jobs, &options, &pairing);
+        let copies = self.copies.get();
+        let width = predicted.as_ref().and_then(|predicted| {
+            predicted.recorded.prediction.gain_half_width(&pairing, options.objective, copies)
+        });
+        let mut report = PairReport::new(&jobs, &options, &pairing, width);
         if let Some(predicted) = &predicted {
-            report = report.predicted(predicted, (&options, &pairing), self.copies.get());
+            report = report.predicted(predicted, &pairing, copies);
         }
         self.result.write(&report.show(self.result.format))?;
         self.report.write_if_wanted(|| report.page(), verbosity)?;
         if let Some(predicted) = &predicted {
-            placements::write(predicted, &pairing, self.copies.get(), verbosity)?;
+            placements::write(predicted, &pairing, copies, verbosity)?;
         }
         Ok(ExitCode::SUCCESS)
     }

@@ -87,11 +87,20 @@ pub(super) struct JobRow {
     pub(super) class: Option<String>,
 }
 
+/// A job that loses less than this, in percent of its run time, is not named in the answer.
+const LOSES: f64 = 1.0;
+
 pub(super) const SHARE: &str = "share";
 pub(super) const NO_DIFFERENCE: &str = "no difference";
 
 impl PairReport {
-    pub(super) fn new(jobs: &JobSet, options: &PairOptions, pairing: &Pairing) -> Self {
+    /// The report of a pairing, the gain of which is known within `gain_half_width` if it is given.
+    pub(super) fn new(
+        jobs: &JobSet,
+        options: &PairOptions,
+        pairing: &Pairing,
+        gain_half_width: Option<f64>,
+    ) -> Self {
         let names = |group: &Group| group.names(jobs).into_iter().map(str::to_owned).collect();
         let name = |job: usize| jobs.facts()[job].name.clone();
         let pairs: Vec<Vec<String>> = pairing.groups.iter().map(names).collect();
@@ -111,9 +120,15 @@ impl PairReport {
                 classes.push(class);
             }
         }
+        let answer = pairing.answer_within(gain_half_width);
+        let mut sentence = sentence(options.objective, answer, pairing.gain, (&pairs, &alone));
+        if let (Answer::Share, Some(width)) = (pairing.answer, gain_half_width) {
+            sentence.push_str(&format!(" (± {:.1})", 100.0 * width));
+        }
+        sentence.push_str(&losers(jobs, pairing));
         Self {
-            sentence: sentence(options.objective, pairing, &pairs, &alone),
-            answer: match pairing.answer {
+            sentence,
+            answer: match answer {
                 Answer::Share => SHARE,
                 Answer::NoDifference => NO_DIFFERENCE,
                 Answer::DoNotShare => "do not share",
@@ -129,9 +144,9 @@ impl PairReport {
             jobs: rows,
             solo: Vec::new(),
             beside: Vec::new(),
-            gain_half_width: None,
+            gain_half_width,
             memory: Vec::new(),
-            notes: Vec::new(),
+            notes: longer_in_all(jobs, options, pairing).into_iter().collect(),
             classes,
             comparison: comparison(options, pairing),
         }
@@ -141,7 +156,7 @@ impl PairReport {
     pub(super) fn predicted(
         mut self,
         predicted: &Predicted,
-        (options, pairing): (&PairOptions, &Pairing),
+        pairing: &Pairing,
         copies: usize,
     ) -> Self {
         let Predicted { cluster, recorded, .. } = predicted;
@@ -171,23 +186,8 @@ impl PairReport {
             }
         }
         self.memory.clone_from(&recorded.memory);
-        self.notes.clone_from(&recorded.notes);
+        self.notes.extend(recorded.notes.iter().cloned());
         self.notes.extend(deciding_resources(cluster, recorded, pairing, copies));
-        let width = prediction.gain_half_width(pairing, options.objective, copies);
-        self.within(width, pairing)
-    }
-
-    /// Adds half the width of the interval of the gain.
-    fn within(mut self, half_width: Option<f64>, pairing: &Pairing) -> Self {
-        self.gain_half_width = half_width;
-        let Some(width) = half_width.filter(|_| pairing.answer == Answer::Share) else {
-            return self;
-        };
-        self.sentence.push_str(&format!(" (± {:.1})", 100.0 * width));
-        if pairing.answer_within(half_width) == Answer::NoDifference {
-            self.answer = NO_DIFFERENCE;
-            self.sentence = self.sentence.replacen("Share:", "No difference: the best is", 1);
-        }
         self
     }
 
@@ -290,9 +290,9 @@ fn table_row(row: &JobRow) -> Vec<String> {
 /// The answer, its gain last.
 fn sentence(
     objective: Objective,
-    pairing: &Pairing,
-    pairs: &[Vec<String>],
-    alone: &[String],
+    answer: Answer,
+    gain: f64,
+    (pairs, alone): (&[Vec<String>], &[String]),
 ) -> String {
     let with = |names: &Vec<String>| match &names[..] {
         [a, b] => format!("{a} with {b}"),
@@ -305,17 +305,52 @@ fn sentence(
     if !alone.is_empty() {
         who.push_str(&format!("{separator}{} alone", alone.join(" and ")));
     }
-    match pairing.answer {
-        Answer::Share => format!("Share: {who}: {}", gain(objective, pairing.gain)),
-        Answer::NoDifference => {
-            format!("No difference: the best is {who}: {}", gain(objective, pairing.gain))
-        }
+    let gain = gain_in_words(objective, gain);
+    match answer {
+        Answer::Share => format!("Share: {who}: {gain}"),
+        Answer::NoDifference => format!("No difference: the best is {who}: {gain}"),
         Answer::DoNotShare => "Do not share: each job is better alone on whole nodes".to_owned(),
     }
 }
 
+/// Which jobs take longer than alone, to follow the gain; empty if none does.
+fn losers(jobs: &JobSet, pairing: &Pairing) -> String {
+    let members = pairing.groups.iter().flat_map(|group| &group.members);
+    let lose = members.filter(|member| member.percent >= 100.0 + LOSES);
+    let loser = |member: &Member| {
+        let name = &jobs.facts()[member.job].name;
+        format!("{name} takes {:.1} % longer", member.percent - 100.0)
+    };
+    let losers: Vec<String> = lose.map(loser).collect();
+    match losers.len() {
+        0 => String::new(),
+        1..=3 => format!(", but {}", losers.join(", ")),
+        count => format!(", but {count} jobs take longer"),
+    }
+}
+
+/// A note if jobs gain on average of their run times, while all of these together become longer: the
+/// long ones lose.
+fn longer_in_all(jobs: &JobSet, options: &PairOptions, pairing: &Pairing) -> Option<String> {
+    let known = jobs.facts().iter().all(|job| job.seconds.is_some());
+    if !known || options.objective != Objective::Sum || pairing.answer != Answer::Share {
+        return None;
+    }
+    let seconds = |job: usize| jobs.facts()[job].seconds.unwrap_or(0.0);
+    let alone: f64 = (0..jobs.len()).map(seconds).sum();
+    let members = || pairing.groups.iter().flat_map(|group| &group.members);
+    let change: f64 = members().map(|m| seconds(m.job) * (m.percent / 100.0 - 1.0)).sum();
+    (change > options.tolerance * alone).then(|| {
+        format!(
+            "the longer jobs lose: the sum of all run times is {:.1} % longer than alone; --objective runtime makes \
+             that sum small",
+            100.0 * change / alone
+        )
+    })
+}
+
 /// A gain in words.
-fn gain(objective: Objective, gain: f64) -> String {
+fn gain_in_words(objective: Objective, gain: f64) -> String {
     let percent = 100.0 * gain;
     let than_alone = |what: &str, (better, worse, same): (&str, &str, &str)| match percent {
         _ if rounds_to_zero(percent) => format!("{what} {same} alone"),
@@ -363,6 +398,9 @@ fn meaning(class: Compatibility) -> &'static str {
         }
         Compatibility::DualIntensive => {
             "both need the network most of the time, sharing gains little"
+        }
+        Compatibility::OneSided => {
+            "they gain on average, but one takes longer than alone on whole nodes"
         }
         Compatibility::DualInfrequent => "none of them communicates much, there is little to gain",
     }
