@@ -60,6 +60,17 @@ pub struct GainBound {
     /// A host on which ranks shared PUs: time inside MPI then includes waiting for a PU, and the bound
     /// is meaningless.
     pub shared_pus: Option<SharedPus>,
+    /// How long ranks waited for PUs that other programs used, as a share of their time outside MPI; `None`
+    /// if hardly. As above.
+    pub waited_for_pus: Option<f64>,
+}
+
+impl GainBound {
+    /// Whether it means something: no rank waited long for a PU.
+    #[must_use]
+    pub fn is_known(&self) -> bool {
+        self.shared_pus.is_none() && self.waited_for_pus.is_none()
+    }
 }
 
 /// A host on which more ranks ran than they had PUs.
@@ -143,6 +154,14 @@ impl std::fmt::Display for GainBound {
                  for a PU"
             );
         }
+        if let Some(waited) = self.waited_for_pus {
+            return write!(
+                f,
+                "unknown: other programs ran beside it (ranks waited for PUs during {:.0} % of their time \
+                 outside MPI), so time in MPI includes waiting for a PU",
+                100.0 * waited
+            );
+        }
         let (share, rest) = (100.0 * self.share, 100.0 * (1.0 - self.share));
         write!(
             f,
@@ -213,7 +232,8 @@ fn gain_bound(profile: &Profile) -> Option<GainBound> {
         pus,
     });
     let share = (1.0 - busy / run_time).clamp(0.0, 1.0);
-    Some(GainBound { share, rank: Rank::from_index(rank), shared_pus })
+    let waited_for_pus = if shared_pus.is_none() { profile.much_waiting_for_pus() } else { None };
+    Some(GainBound { share, rank: Rank::from_index(rank), shared_pus, waited_for_pus })
 }
 
 #[cfg(test)]

@@ -155,6 +155,26 @@ fn the_rank_that_is_busiest_outside_mpi_limits_the_gain() {
 }
 
 #[test]
+fn beside_other_programs_the_gain_is_unknown() {
+    let mut profile = pattern("ring:4");
+    let waiting_for_pus = |profile: &mut Profile, waited: f64| {
+        for record in &mut profile.ranks {
+            record.wall = Seconds(10.0);
+            record.wait = time(2.0);
+            record.waited_for_pu = Some(Seconds(waited));
+        }
+        Triage::new(profile, Expansion::Default)
+    };
+    let little = waiting_for_pus(&mut profile, 0.2);
+    assert!(little.gain.unwrap().is_known());
+    let much = waiting_for_pus(&mut profile, 2.0);
+    assert_eq!(much.gain.as_ref().unwrap().waited_for_pus, Some(0.25));
+    let text = much.text();
+    let unknown = "gain at most    unknown: other programs ran beside it (ranks waited for PUs during 25 % of";
+    assert!(text.contains(unknown), "{text}");
+}
+
+#[test]
 fn nodes_may_be_given() {
     let profile = pattern("halo-2d:64:grid=8x8");
     let locality = Triage::on_nodes_of(8, &profile, Expansion::None).locality;

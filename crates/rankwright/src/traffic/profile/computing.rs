@@ -57,12 +57,22 @@ impl Profile {
     #[must_use]
     pub fn undisturbed(&self) -> Option<Seconds> {
         let computing = self.computing()?;
-        let outside: f64 = self.ranks.iter().map(|rank| rank.outside().0).sum();
-        let waited: f64 =
-            self.ranks.iter().filter_map(|rank| rank.waited_for_pu).map(|w| w.0).sum();
-        let disturbed = self.shared_pus().is_some() || waited > DISTURBED * outside;
+        let disturbed = self.shared_pus().is_some() || self.much_waiting_for_pus().is_some();
         let longest = computing.into_iter().map(|time| time.0).fold(0.0, f64::max);
         (disturbed && longest > 0.0).then_some(Seconds(longest))
+    }
+
+    /// How long ranks waited for PUs, as a share of their time outside MPI, 0 to 1; `None` if that was not
+    /// recorded, or is too little to matter.
+    #[must_use]
+    pub fn much_waiting_for_pus(&self) -> Option<f64> {
+        self.computing()?;
+        let sum = |time: &dyn Fn(&RankRecord) -> Seconds| -> f64 {
+            self.ranks.iter().map(|rank| time(rank).0).sum()
+        };
+        let waited = sum(&|rank| rank.waited_for_pu.unwrap_or_default());
+        let outside = sum(&RankRecord::outside);
+        (waited > DISTURBED * outside).then(|| (waited / outside).min(1.0))
     }
 
     /// Why the time that ranks waited for PUs is only roughly known; `None` if it is known.
