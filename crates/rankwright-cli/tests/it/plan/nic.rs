@@ -99,6 +99,28 @@ fn devices_go_from_place_through_launch_to_the_ranks() {
     assert!(line.ends_with("ROCR_VISIBLE_DEVICES=4 FI_CXI_DEVICE_NAME=cxi2"), "{line}");
 }
 
+#[test]
+fn what_a_stack_does_by_itself_is_explained_without_devices_too() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("p.json").display().to_string();
+    let on = ["--on", "testdata/nics/four-numa.toml", "--nics", "none"];
+    let arguments =
+        [&["map", "pattern:ring:8", "--strategy", "blocked", "-o", &file], &on[..]].concat();
+    assert!(rankwright(&arguments).output().expect("the program starts").status.success());
+    let arguments = ["nic", &file, "--explain", "--fabric", "ucx"];
+    let output = rankwright(&arguments).output().expect("the program starts");
+    let text = transcript(&arguments, &output);
+    assert!(output.status.success(), "{text}");
+    assert!(
+        text.contains("ucx by default: ") && text.contains("differs for 0 of 8 ranks"),
+        "{text}"
+    );
+    assert!(
+        text.contains("none of 8 ranks is given a network device: the library chooses"),
+        "{text}"
+    );
+}
+
 /// MPICH before 4.1 counts local ranks anew behind ranks of other hosts; a map by local rank would
 /// give all ranks the first device.
 #[test]

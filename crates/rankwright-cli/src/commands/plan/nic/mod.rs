@@ -207,7 +207,7 @@ impl Nic {
         selection: Option<&Selection>,
         balance: Option<Balance>,
     ) -> anyhow::Result<NicReport> {
-        let mut report = NicReport::new(cluster, file, self.fabric)?;
+        let mut report = NicReport::new(cluster, file, self.fabric, self.explain)?;
         report.selection = selection.map(ToString::to_string);
         if let Some(balance) = balance {
             report.busiest_device_s = Some(balance.busiest.0);

@@ -79,6 +79,8 @@ pub(super) struct RankRow {
     pub(super) why: String,
     /// Whether none of its devices is beside its NUMA node, though they are beside others.
     pub(super) far: bool,
+    /// How many of its devices are beside other NUMA nodes only.
+    pub(super) far_devices: usize,
     pub(super) gpus: Vec<String>,
     /// The devices that the stack uses by default; with --explain.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -103,6 +105,7 @@ impl NicReport {
         cluster: Option<&Cluster>,
         file: &PlacementFile,
         fabric: FabricOptions,
+        explain: bool,
     ) -> anyhow::Result<Self> {
         let mut report =
             Self { fabric: fabric.wanted().map(|stack| stack.name), ..Self::default() };
@@ -128,7 +131,9 @@ impl NicReport {
         report.devices = together(nodes);
         for job in &file.jobs {
             let mut settings = Settings::default();
-            match fabric.wanted() {
+            // To explain what a stack does by itself takes no devices.
+            let left = explain && job.ranks.iter().all(|rank| rank.nics.is_empty());
+            match fabric.wanted().filter(|_| !left) {
                 Some(_) => report.notes.extend(set_device_variables(
                     fabric,
                     file,
@@ -146,6 +151,7 @@ impl NicReport {
                 nics: entry.nics.clone(),
                 why: file.node(&entry.node).map_or_else(String::new, |node| why(node, entry)),
                 far: file.node(&entry.node).is_some_and(|node| is_far(node, entry)),
+                far_devices: file.node(&entry.node).map_or(0, |node| far_devices(node, entry)),
                 gpus: entry.gpus.clone(),
                 by_itself: None,
                 differs: None,
@@ -168,7 +174,7 @@ impl NicReport {
                 names.sort();
                 names
             };
-            row.differs = Some(sorted(&row.nics) != sorted(&default));
+            row.differs = Some(!row.nics.is_empty() && sorted(&row.nics) != sorted(&default));
             row.by_itself = Some(default);
         }
     }
@@ -236,14 +242,25 @@ fn link(ports: &[Port]) -> &'static str {
     }
 }
 
-/// The position of a rank's first device relative to the rank.
-fn is_far(node: &NodeEntry, entry: &RankEntry) -> bool {
-    let Some(numa) = entry.numa.filter(|_| entry.bound) else { return false };
+/// The devices of a rank of which it is known which NUMA nodes they are beside, each with whether that of
+/// the rank is among these.
+fn beside(node: &NodeEntry, entry: &RankEntry) -> Vec<bool> {
+    let Some(numa) = entry.numa.filter(|_| entry.bound) else { return Vec::new() };
     let devices = node.nics.iter().filter(|nic| entry.nics.contains(&nic.name));
-    let mut known = devices.filter(|nic| !nic.near.is_empty()).peekable();
-    known.peek().is_some() && known.all(|nic| !nic.near.contains(&numa))
+    let known = devices.filter(|nic| !nic.near.is_empty());
+    known.map(|nic| nic.near.contains(&numa)).collect()
 }
 
+fn is_far(node: &NodeEntry, entry: &RankEntry) -> bool {
+    let beside = beside(node, entry);
+    !beside.is_empty() && !beside.contains(&true)
+}
+
+fn far_devices(node: &NodeEntry, entry: &RankEntry) -> usize {
+    beside(node, entry).into_iter().filter(|beside| !beside).count()
+}
+
+/// The position of a rank's first device relative to the rank.
 fn why(node: &NodeEntry, entry: &RankEntry) -> String {
     let find = |name: &String| node.nics.iter().find(|nic| nic.name == *name);
     let Some(first) = entry.nics.first() else { return "left to the library".to_owned() };

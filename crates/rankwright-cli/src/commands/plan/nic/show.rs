@@ -206,8 +206,12 @@ fn summary(ranks: &[RankRow]) -> String {
     let count = |is: fn(&RankRow) -> bool| ranks.iter().filter(|row| is(row)).count();
     let (named, far) = (count(|row| !row.nics.is_empty()), count(|row| row.far));
     let all = ranks.len();
+    let some_far = count(|row| row.far_devices > 0);
     let verdict = match (named, far) {
         (0, _) => format!("none of {all} ranks is given a network device: the library chooses"),
+        (_, 0) if some_far > 0 => format!(
+            "{some_far} of {named} ranks use network devices that are far from them, beside near ones"
+        ),
         (_, 0) => format!("none of {named} ranks uses a network device that is far from it"),
         _ => format!("{far} of {named} ranks use a network device that is far from them"),
     };
