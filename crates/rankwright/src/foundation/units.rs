@@ -144,12 +144,16 @@ impl FromStr for Seconds {
     }
 }
 
+/// From ten hours on a rounded time is written in hours.
+const IN_HOURS: f64 = 36_000.0;
+
 impl fmt::Display for Seconds {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let magnitude = self.0.abs();
         // What rounds to 1000 ms is 1 s.
         let least = 1.0 - 0.5 * 0.1_f64.powi(3 + f.precision().map_or(9, |digits| digits as i32));
         let (unit, factor) = match magnitude {
+            m if m >= IN_HOURS && f.precision().is_some() => ("h", 1.0 / 3600.0),
             m if m >= least || m == 0.0 => ("s", 1.0),
             m if m >= 1e-3 * least => ("ms", 1e3),
             m if m >= 1e-6 * least => ("us", 1e6),
@@ -263,6 +267,7 @@ mod tests {
         assert_eq!(Seconds(100e-9).to_string(), "100 ns");
         assert_eq!(format!("{:.2}", Seconds(0.00123)), "1.23 ms");
         assert_eq!(format!("{:.2} {0:.3}", Seconds(0.999_996)), "1.00 s 999.996 ms");
+        assert_eq!(format!("{:.1} {0}", Seconds(139_071.07)), "38.6 h 139071.07 s");
         assert_eq!(format!("{:.2}", Seconds(0.999_994)), "999.99 ms");
         assert_eq!(format!("{:.2} {0}", Seconds(-0.0)), "0.00 s 0 s");
         assert_eq!(format!("{:.1}", BytesPerSecond(-0.0)), "0.0 B/s");

@@ -172,6 +172,10 @@ fn programs_have_cores_and_nodes_of_their_own() {
         assert_eq!((of_a.matches("x1").count(), of_b.matches("x4").count()), (3, 2), "{places}");
         assert!(!of_b.contains("n0"), "{places}");
     }
+    let place =
+        ["place", "pattern:ring:5", "--on", CLUSTER, "-o", &path, "--strategies", "blocked"];
+    let (_, text) = run(&[&place[..], &line].concat());
+    assert!(text.contains("3-4 (4 cores), 0-2 (1 core)"), "{text}");
     // The same programs start it, others do not.
     let launch = ["launch", &path, "--for", "mpich", "-o", folder.path().to_str().unwrap()];
     let (output, text) = run(&[&launch[..], &line].concat());

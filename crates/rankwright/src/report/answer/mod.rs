@@ -19,6 +19,7 @@ use crate::map::StrategyId;
 use crate::traffic::Workload;
 use crate::units::Seconds;
 pub use launcher_default::LauncherDefault;
+pub(in crate::report) use weakness::RATES_ASSUMED;
 pub use weakness::Weakness;
 
 /// What a placement gains against the launcher's default. Its JSON form is described in
@@ -139,7 +140,7 @@ impl Answer {
     /// commands that must run on its nodes: `rankwright lab exec --name x head -- `, or nothing.
     #[must_use]
     pub fn with_cluster_name(mut self, name: &str, entry: &str) -> Self {
-        let rates = self.weaknesses.iter_mut().filter(|it| it.code == weakness::RATES_ASSUMED);
+        let rates = self.weaknesses.iter_mut().filter(|it| it.code == RATES_ASSUMED);
         rates.for_each(|weakness| weakness.remedy = weakness::remedy_for_rates(name, entry));
         self
     }

@@ -222,7 +222,9 @@ impl Facts<'_> {
         let as_long = counts_as_equal(end.0, end_before.0) && counts_as_equal(end_before.0, end.0);
         if as_long && waiting.0 <= before.0 {
             let waits = waits.replacen("Messages", "messages", 1);
-            let text = format!("No gain in run time: {waits}, but the run is as long{part}.");
+            let closed = self.plan.evaluation.as_ref().is_some_and(|it| it.rule.closed_loop);
+            let why = if closed { "" } else { ": rates fix when ranks send" };
+            let text = format!("No gain in run time: {waits}, but the run is as long{part}{why}.");
             return (Verdict::LessWaiting, text);
         }
         let ends = if as_long {

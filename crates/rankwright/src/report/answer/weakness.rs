@@ -62,7 +62,7 @@ const MOST_CALLS: u64 = 5_000_000;
 /// Everything that weakens an answer, the most important first.
 pub(super) fn all(facts: &Facts) -> Vec<Weakness> {
     let recorded = Weakness::of_recorded(&facts.workload.jobs);
-    let parts = [recorded, no_timing(facts), disagreement(facts)];
+    let parts = [recorded, no_timing(facts), no_calls(facts), disagreement(facts)];
     let parts = parts.into_iter().chain([not_simulated(facts), rates(facts), part(facts)]);
     let more = [collectives(facts), neighbours(facts), gpus(facts), default(facts)];
     let parts = parts.chain(more);
@@ -138,6 +138,21 @@ fn no_timing(facts: &Facts) -> Option<Weakness> {
     Some(Weakness::new("no-message-timing", format!("{} has no message timing", job.name), remedy))
 }
 
+/// A run time that no replay of recorded calls gave.
+fn no_calls(facts: &Facts) -> Option<Weakness> {
+    facts.plan.run_times.as_ref()?;
+    let job = facts.workload.jobs.iter().find(|job| job.seen.events.is_none())?;
+    Some(Weakness::new(
+        "no-calls",
+        format!(
+            "the calls of {} were not recorded: the run is simulated from message rates, which is less exact than \
+             a replay",
+            job.name
+        ),
+        "record it again with `rankwright profile --events`",
+    ))
+}
+
 fn disagreement(facts: &Facts) -> Option<Weakness> {
     let (simulated, recorded) = facts.plan.run_times.as_ref()?.disagreement?;
     Some(Weakness::new(
@@ -160,7 +175,7 @@ fn rates(facts: &Facts) -> Option<Weakness> {
 }
 
 /// The code of rates that were not measured.
-pub(super) const RATES_ASSUMED: &str = "rates-assumed";
+pub(in crate::report) const RATES_ASSUMED: &str = "rates-assumed";
 
 /// The way out where rates are assumed. `name` is what the user calls the cluster; measured rates are
 /// written into a description, which a synthetic or built-in cluster does not have. `entry`: the

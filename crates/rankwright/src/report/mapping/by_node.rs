@@ -5,12 +5,13 @@ use std::fmt::Write as _;
 
 use crate::ids::CoreId;
 use crate::placement::{PlacementFile, RankEntry};
+use crate::units::counted;
 
 /// The most characters of a list of ranks or cores.
 const LONGEST: usize = 60;
 
 /// The ranks of each node: the columns, and one row per node in the order of the cluster. Ranks are in the
-/// order of their cores; long lists are cut.
+/// order of their cores, with how many each has if that differs; long lists are cut.
 #[must_use]
 pub fn ranks_of_nodes(file: &PlacementFile) -> (Vec<&'static str>, Vec<Vec<String>>) {
     let mut nodes: Vec<(&str, Vec<(usize, &RankEntry)>)> = Vec::new();
@@ -45,18 +46,28 @@ pub fn ranks_of_nodes(file: &PlacementFile) -> (Vec<&'static str>, Vec<Vec<Strin
 }
 
 /// Runs of numbers, each with what is in front of it, and how many numbers it has: `0-3`, `,9`; with
-/// several jobs `a: 0-3`, `, b: 9`.
+/// several jobs `a: 0-3`, `, b: 9`; where ranks have different numbers of cores `3 (4 cores)`, `, 0-2 (1 core)`.
 fn listed(file: &PlacementFile, ranks: &[(usize, &RankEntry)]) -> Vec<(String, usize)> {
-    let mut parts = Vec::new();
-    for of_job in ranks.chunk_by(|(a, _), (b, _)| a == b) {
+    let all = || file.jobs.iter().flat_map(|job| &job.ranks);
+    let size = |rank: &RankEntry| rank.cores.len();
+    let alike = all().any(|rank| !rank.bound) || all().map(size).is_sorted_by(|a, b| a == b);
+    let mut parts: Vec<(String, usize)> = Vec::new();
+    let together = |a: &(usize, &RankEntry), b: &(usize, &RankEntry)| {
+        a.0 == b.0 && (alike || size(a.1) == size(b.1))
+    };
+    let mut job = None;
+    for ranks in ranks.chunk_by(together) {
         let mut before = if parts.is_empty() { String::new() } else { ", ".to_owned() };
-        if file.jobs.len() > 1 {
-            let _ = write!(before, "{}: ", file.jobs[of_job[0].0].name);
+        if file.jobs.len() > 1 && job.replace(ranks[0].0) != Some(ranks[0].0) {
+            let _ = write!(before, "{}: ", file.jobs[ranks[0].0].name);
         }
-        let numbers: Vec<u32> = of_job.iter().map(|(_, rank)| rank.rank.0).collect();
+        let numbers: Vec<u32> = ranks.iter().map(|(_, rank)| rank.rank.0).collect();
         for run in runs(&numbers) {
             parts.push((format!("{before}{}", run.0), run.1));
             before = ",".to_owned();
+        }
+        if let Some((last, _)) = parts.last_mut().filter(|_| !alike) {
+            let _ = write!(last, " ({})", counted(size(ranks[0].1), "core"));
         }
     }
     parts

@@ -35,6 +35,7 @@ const FINDINGS: &[Row] = &[
     ("shared-pus", High, User, "", RECORD),
     ("disturbed-run", Warning, User, "", RECORD),
     ("no-message-timing", Warning, User, "", RECORD),
+    ("no-calls", Info, User, "", RECORD),
     ("partial-profile", Warning, User, "record a run to its end", RECORD),
     (
         "traffic-beside-mpi",
@@ -203,7 +204,7 @@ impl Unmeasured {
             ),
             Self::TimeInMpiAlone => (
                 Section::Verdict,
-                "How much any placement can gain at most: ranks shared PUs, so the time in MPI \
+                "How much any placement can gain at most: ranks waited for PUs, so the time in MPI \
                  includes waiting for a PU.",
                 RECORD,
             ),
