@@ -88,15 +88,16 @@ export function loads(shape: Shape, places: number[][], pairs: Pair[], counted =
   });
 }
 
-/** Phases of communication: an exchange every twentieth of the time. */
-export function timeline(shape: Shape, ranks: number, bins: number): Timeline {
+/** Phases of communication: an exchange every twentieth of the time. Of all bins the last `late` are after the run. */
+export function timeline(shape: Shape, ranks: number, bins: number, late = 0): Timeline {
   const vary = random(11);
   const busyIn = (bin: number) => (bin % 20 < 7 ? 0.55 + 0.45 * vary() : 0.02 * vary());
   const bin = 0.01;
   const bandwidth = 12.5e9;
+  const span = (bins - late) * bin;
   const bytes = () => Array.from({ length: bins }, (_, i) => Math.round(busyIn(i) * bandwidth * bin));
   const devices = Array.from({ length: Math.min(256, shape.nodes * shape.nics) }, (_, i) => ({
-    node: `n${Math.floor(i / shape.nics)}`,
+    node: shape.names?.(Math.floor(i / shape.nics)) ?? `n${Math.floor(i / shape.nics)}`,
     device: `mlx5_${i % shape.nics}`,
     bandwidth,
     utilisation_out: 0.31,
@@ -108,15 +109,15 @@ export function timeline(shape: Shape, ranks: number, bins: number): Timeline {
   return {
     answer: "Devices are busy in phases: in 35 % of the time nearly all, in the rest hardly any.",
     times_from: "mpi",
-    span_s: bins * bin,
+    span_s: span,
     bin_s: bin,
     used: 0.36,
     utilisation: 0.31,
     overlap: 0.62,
     by_senders: [0, 0.41, 0.62, 0.55, 0.31, 0.12, 0.03, 0.01],
     windows: Array.from({ length: 10 }, (_, i) => ({
-      begin_s: (i * bins * bin) / 10,
-      end_s: ((i + 1) * bins * bin) / 10,
+      begin_s: (i * span) / 10,
+      end_s: ((i + 1) * span) / 10,
       load_balance: 0.86 + 0.1 * vary(),
       serialisation: 0.74 + 0.2 * vary(),
       transfer: 0.5 + 0.3 * vary(),

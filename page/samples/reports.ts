@@ -184,6 +184,32 @@ export function withoutTiming(): Report {
   };
 }
 
+/** What needs most room: long names, amounts of many orders, sends after the end of the run, what is to be typed. */
+export function roomy(): Report {
+  const shape: Shape = { nodes: 4, numas: 2, cores: 2, nics: 2, names: (node) => `compute-partition-rack17-node${1230 + node}` };
+  const base = halo16();
+  const pairs = halo(4, 4, (x, y) => 4 * y + x).map((pair, i) => ({ ...pair, bytes: Math.round(10 ** (i % 12)) * 7 }));
+  const place = Array.from({ length: 16 }, (_, rank) => rank);
+  const advice = "`rankwright lab exec --name a-lab head -- rankwright calibrate --on clusters/a-cluster/cluster.toml`";
+  return {
+    ...base,
+    kind: "workload",
+    verdict: { text: "Keep the default: `blocked` is as good.", outcome: "no-gain", details: [`Rates are assumed: ${advice} measures them.`] },
+    facts: [
+      ...base.facts,
+      { group: "run", name: "results/2026-11/application-with-a-long-name.rwp: gain at most", value: "unknown: ranks waited for PUs, so the time in MPI includes waiting for a PU; `rankwright profile` records it again" },
+    ],
+    traffic: traffic(16, pairs),
+    machine: machine(shape),
+    placements: base.placements!.map((view) => ({ ...placement(view.role, view.name, shape, place, pairs) })),
+    devices: loads(shape, [place, place], pairs).map((load) => ({ ...load, counted_out: load.out[0], counted_in: load.in[0], counted_note: "`ethtool` counts more" })),
+    timeline: { ...timeline(shape, 16, 500, 370), answer: "By whom was not recorded (`profile --timeline mpi`)." },
+    strategies: { ...base.strategies!, reason: "`drb` keeps neighbours together." },
+    findings: base.findings.map((finding) => ({ ...finding, text: `${finding.text} See \`rankwright doctor\`.`, remedy: `measure them: ${advice}` })),
+    missing: [{ section: "devices", text: "Counters were not read: `rankwright check --counters` reads them." }],
+  };
+}
+
 export function pair(): Report {
   return {
     version: 1,
@@ -247,6 +273,7 @@ export const SAMPLES: Record<string, () => Report> = {
   "halo-4096": halo4096,
   "one-node": oneNode,
   "without-timing": withoutTiming,
+  roomy,
   pair,
   counters,
   hostile,

@@ -24,6 +24,16 @@ export function el<K extends keyof HTMLElementTagNameMap>(
   return fill(document.createElement(tag), attributes, children);
 }
 
+/** A sentence of the data: what stands between backticks is to be typed. */
+export function prose(text: string): Child[] {
+  return text.split(/`([^`\n]+)`/).map((part, i) => (i % 2 === 1 ? el("code", {}, part) : part));
+}
+
+/** The same as one node, for a cell of a table; no text is no node. */
+export function words(text: string): Node | string {
+  return text.includes("`") ? el("span", {}, ...prose(text)) : text;
+}
+
 /** An SVG element. */
 export function svg<K extends keyof SVGElementTagNameMap>(
   tag: K,

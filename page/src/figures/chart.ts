@@ -3,6 +3,7 @@
 import { plot, type PlotOptions } from "@observablehq/plot";
 import { el, onWidth } from "../dom.ts";
 import { onTheme } from "../theme.ts";
+import { roundTicks } from "../words/scales.ts";
 
 export class Chart {
   readonly element: HTMLElement;
@@ -37,6 +38,14 @@ export class Chart {
   drawing(): SVGSVGElement {
     return this.shown!;
   }
+}
+
+/** Pixels from one label below a chart to the next, at least. */
+const APART = 76;
+
+/** Numbers below a chart from nothing to `most`, over a length in pixels. */
+export function ticksBelow(most: number, length: number): number[] {
+  return roundTicks(0, most, Math.max(1, Math.floor(length / APART)));
 }
 
 /** What a colour or a line of a drawing stands for. */

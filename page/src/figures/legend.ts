@@ -4,10 +4,14 @@ import { el, onWidth, svg } from "../dom.ts";
 import { onTheme, theme } from "../theme.ts";
 import { viridisCss } from "../words/colours.ts";
 import type { Key } from "./chart.ts";
+import { APART, sideBySide, textWidth, type Label } from "./measure.ts";
 import { percent } from "../words/format.ts";
 import { logTicks } from "../words/scales.ts";
 
-const HEIGHT = 34;
+const FONT = 11;
+
+/** Below this width in pixels the title stands above the bar, whose labels need the room. */
+const NARROW = 380;
 
 /** What is written below the bar, at shares of its length. */
 interface Mark {
@@ -51,23 +55,53 @@ function legend(title: string, range: string, marks: Mark[]): HTMLElement {
 const ONE = 24;
 
 function bar(title: string, marks: Mark[], width: number): SVGSVGElement {
-  const begin = Math.ceil(title.length * 6.6) + 24;
-  const length = width - begin - 30;
-  const steps = marks.length > 1 ? 64 : 0;
-  const one = [
-    svg("rect", { x: begin, y: 2, width: ONE, height: 12, fill: viridisCss(1, theme()) }),
-    svg("text", { x: begin + ONE + 6, y: 12, fill: "currentColor" }, marks[0].label),
-  ];
-  const cells = Array.from({ length: steps }, (_, i) =>
-    svg("rect", { x: begin + (i * length) / steps, y: 2, width: length / steps + 0.5, height: 12, fill: viridisCss(i / (steps - 1), theme()) }),
-  );
-  const ticks = marks.map(({ at, label }) =>
-    svg("text", { x: begin + at * length, y: 28, "text-anchor": "middle", fill: "currentColor" }, label),
-  );
+  const single = marks.length === 1;
+  const above = !single && width < NARROW;
+  const begin = above ? 0 : Math.ceil(textWidth(title, FONT)) + 34;
+  const top = above ? 18 : 2;
+  const height = top + (single ? 16 : 32);
+  const drawn = single ? one(marks[0], begin, top) : scale(marks, { begin, top, length: width - begin - (above ? 0 : 30), width });
   return svg(
     "svg",
-    { viewBox: `0 0 ${width} ${HEIGHT}`, width, height: HEIGHT, "font-size": 11, "aria-hidden": "true" },
+    { viewBox: `0 0 ${width} ${height}`, width, height, "font-size": FONT, "aria-hidden": "true" },
     svg("text", { x: 0, y: 12, fill: "currentColor" }, title),
-    ...(steps > 0 ? [...cells, ...ticks] : one),
+    ...drawn,
   );
+}
+
+/** The colour of a scale with a single value. */
+function one({ label }: Mark, begin: number, top: number): SVGElement[] {
+  return [
+    svg("rect", { x: begin, y: top, width: ONE, height: 12, fill: viridisCss(1, theme()) }),
+    svg("text", { x: begin + ONE + 6, y: top + 10, fill: "currentColor" }, label),
+  ];
+}
+
+/** Where the bar of a scale lies in a drawing of some width. */
+interface Bar {
+  begin: number;
+  top: number;
+  length: number;
+  width: number;
+}
+
+/** Colours of a scale. */
+const STEPS = 64;
+
+function scale(marks: Mark[], { begin, top, length, width }: Bar): SVGElement[] {
+  const colours = Array.from({ length: STEPS }, (_, i) =>
+    svg("rect", { x: begin + (i * length) / STEPS, y: top, width: length / STEPS + 0.5, height: 12, fill: viridisCss(i / (STEPS - 1), theme()) }),
+  );
+  const labels = marks.map(({ at, label }) => ({ at: begin + at * length, width: textWidth(label, FONT), label }));
+  return [
+    ...colours,
+    ...labels.map(({ at }) => svg("path", { d: `M${at},${top + 12}v3`, stroke: "currentColor" })),
+    ...withEnds(labels, width).map(({ at, label }) => svg("text", { x: at, y: top + 26, "text-anchor": "middle", fill: "currentColor" }, label)),
+  ];
+}
+
+/** The labels that fit; the last one is among them. */
+function withEnds<L extends Label>(labels: L[], width: number): L[] {
+  const [last] = sideBySide(labels.slice(-1), 0, width);
+  return [...sideBySide(labels.slice(0, -1), 0, width).filter((label) => label.at + label.width / 2 + APART <= last.at - last.width / 2), last];
 }

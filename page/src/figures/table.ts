@@ -1,6 +1,6 @@
 // Tables, sortable by their headers.
 
-import { button, el } from "../dom.ts";
+import { button, el, prose } from "../dom.ts";
 import { csv, type Cell } from "../words/csv.ts";
 import { save } from "./download.ts";
 
@@ -54,7 +54,7 @@ export function table<Row>(options: TableOptions<Row>): HTMLElement {
   const content = el(
     "table",
     {},
-    el("caption", {}, options.caption),
+    el("caption", {}, el("span", {}, ...prose(options.caption))),
     el("thead", {}, el("tr", {}, ...heads)),
     body,
   );
@@ -90,10 +90,16 @@ function head<Row>(column: Column<Row>, sortable: boolean, sort: (up: boolean) =
   return cell;
 }
 
+/** Letters of the name of a row that stand in one line. */
+const NAME = 16;
+
 function line<Row>({ columns, mark }: TableOptions<Row>, row: Row): HTMLElement {
   const cells = columns.map((column, i) => {
     const value = column.show ? column.show(row) : String(column.value(row) ?? "");
-    return el(i === 0 ? "th" : "td", { scope: i === 0 && "row", class: column.numeric && "number" }, value === "" ? "–" : value);
+    const shown = value === "" ? "–" : value;
+    if (i > 0) return el("td", { class: column.numeric && "number" }, shown);
+    const letters = (typeof shown === "string" ? shown : (shown.textContent ?? "")).length;
+    return el("th", { scope: "row", class: column.numeric ? "number" : letters > NAME && "long" }, shown);
   });
   return el("tr", { class: mark?.(row) }, ...cells);
 }

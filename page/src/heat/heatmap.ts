@@ -3,7 +3,7 @@
 import { button, el, freshId, onWidth, svg } from "../dom.ts";
 import { onTheme, theme } from "../theme.ts";
 import { palette } from "../words/colours.ts";
-import { columnAxis, FONT, rowAxis, type Axis, type Plot } from "./axes.ts";
+import { columnAxis, FONT, MARGIN, rowAxis, type Axis, type Plot } from "./axes.ts";
 import { listen } from "./input.ts";
 import { paint } from "./paint.ts";
 import type { Layer } from "./pyramid.ts";
@@ -25,8 +25,10 @@ export interface HeatmapOptions {
   rows: Axis;
   /** Cells are squares, and the map as high as wide. Otherwise the height in pixels. */
   height: "square" | number;
-  /** Room for the labels of the rows, in pixels. */
+  /** Room for the title and the labels of the rows, in pixels. */
   labels?: number;
+  /** Where the columns end, if within the last one. */
+  end?: number;
   /** What the cells of a block hold, line by line. */
   describe(block: Block): string[];
   /** The block under the pointer or the cursor has changed. */
@@ -35,7 +37,6 @@ export interface HeatmapOptions {
   moved?(view: View): void;
 }
 
-const MARGIN = { top: 22, right: 14, bottom: 40 };
 const LABELS = 62;
 
 export class Heatmap {
@@ -58,7 +59,7 @@ export class Heatmap {
   private scheduled = false;
 
   constructor(readonly options: HeatmapOptions) {
-    this.size = { columns: options.layers[0].columns, rows: options.layers[0].rows };
+    this.size = { columns: options.end ?? options.layers[0].columns, rows: options.layers[0].rows };
     this.view = whole(this.size);
     this.layer = options.layers[0];
     const help = freshId("help");
@@ -100,7 +101,7 @@ export class Heatmap {
 
   private resize(width: number) {
     // On narrow screens cells need the room more than labels.
-    const left = Math.min(this.options.labels ?? LABELS, Math.max(LABELS, width / 4));
+    const left = Math.min(this.options.labels ?? LABELS, Math.max(LABELS, width / 3));
     const inner = Math.max(60, width - left - MARGIN.right);
     const height = this.options.height === "square" ? inner : this.options.height;
     this.plot = { ...this.plot, left, width: inner, height };
@@ -228,7 +229,7 @@ export class Heatmap {
     const { across, down } = this.layer;
     const from = this.block ?? this.blockAt(this.view.x, this.view.y);
     const started = this.block !== null;
-    const limit = (value: number, most: number) => Math.min(most - 1, Math.max(0, value));
+    const limit = (value: number, most: number) => Math.min(Math.ceil(most) - 1, Math.max(0, value));
     const column = limit(from.column + (started ? columns * across : 0), this.size.columns);
     const row = limit(from.row + (started ? rows * down : 0), this.size.rows);
     const view = showing(this.view, this.size, column, row);

@@ -2,6 +2,7 @@
 
 import type { Job, Machine } from "../data.ts";
 import { svg } from "../dom.ts";
+import { textWidth } from "../figures/measure.ts";
 import { theme } from "../theme.ts";
 import { blackOn, viridis } from "../words/colours.ts";
 import { CELL, chipText, nodeBox, type NodeBox } from "./layout.ts";
@@ -58,7 +59,7 @@ function drawPart(scene: Scene, { node, whole, loose }: Part, box: NodeBox): SVG
     "g",
     {},
     svg("rect", { width: box.width, height: box.height, rx: 4, fill: "var(--surface)", stroke: "var(--strong-line)" }),
-    text(8, 15, clipped(title, box.width - 12, 6.6), { "text-anchor": "start", "font-weight": 600, "font-size": 11 }),
+    text(8, 15, clipped(title, box.width - 14, textWidth(title, 11, 600) / title.length), { "text-anchor": "start", "font-weight": 600, "font-size": 11 }),
   );
   for (const numa of box.numas) {
     group.append(

@@ -2,10 +2,11 @@
 
 import { barX, gridX, ruleX, text, tickX, axisX } from "@observablehq/plot";
 import type { DeviceLoad, Report } from "../data.ts";
-import { choice, el } from "../dom.ts";
-import { Chart, keys, type Key } from "../figures/chart.ts";
+import { choice, el, words } from "../dom.ts";
+import { Chart, keys, ticksBelow, type Key } from "../figures/chart.ts";
 import { figure } from "../figures/figure.ts";
 import { table, type Column } from "../figures/table.ts";
+import { fitted, textWidth } from "../figures/measure.ts";
 import { csv, type Cell } from "../words/csv.ts";
 import { bytes, count, exactBytes } from "../words/format.ts";
 import { lacks, type Section } from "./section.ts";
@@ -16,6 +17,12 @@ const WORDS: Record<Direction, [string, string]> = {
   out: ["Sent by each network device", "sent"],
   in: ["Received by each network device", "received"],
 };
+
+/** Size of the letters of charts, as the style has it. */
+const FONT = 12;
+
+/** Room for half of the last number below a chart. */
+const RIGHT = 30;
 
 /** Devices in one chart. */
 const SHOWN = 16;
@@ -88,22 +95,24 @@ class Devices {
         const device = this.device(load);
         return value === null ? [] : [{ device, value, title: `${device}, counted\n${exactBytes(value)}` }];
       });
-      const longest = Math.max(...devices.map((name) => name.length));
+      const longest = Math.max(...devices.map((name) => textWidth(name, FONT)));
+      const room = Math.min(width / 3, longest + 12);
       const high = 12 * this.series.length + 8;
+      const ticks = ticksBelow(largest, width - room - RIGHT);
       return {
-        marginLeft: Math.min(width / 3, longest * 6.4 + 12),
-        marginRight: 24,
+        marginLeft: room,
+        marginRight: RIGHT,
         height: shown.length * high + 50,
         x: { domain: [0, largest], label: null },
         y: { axis: null, domain: this.series },
         fy: { axis: null, domain: devices, padding: 0.18 },
         marks: [
-          gridX({ ticks: Math.max(2, width / 110), stroke: "var(--line)", strokeOpacity: 1 }),
-          axisX({ ticks: Math.max(2, width / 110), tickFormat: bytes, label: null }),
+          gridX({ ticks, stroke: "var(--line)", strokeOpacity: 1 }),
+          axisX({ ticks, tickFormat: bytes, label: null }),
           barX(this.bars(direction, shown), { x: "value", y: "series", fy: "device", fill: (bar: Bar) => COLOURS[this.series.indexOf(bar.series)], title: "title", tip: true }),
           tickX(marks, { x: "value", fy: "device", stroke: "var(--counted)", strokeWidth: 3, title: "title", tip: true }),
           ruleX([0]),
-          text(devices.map((name) => ({ name })), { fy: "name", text: "name", frameAnchor: "left", dx: -8, textAnchor: "end", fill: "currentColor" }),
+          text(devices.map((name) => ({ name, shown: fitted(name, room - 10, FONT) })), { fy: "name", text: "shown", frameAnchor: "left", dx: -8, textAnchor: "end", fill: "currentColor" }),
         ],
         color: { type: "identity" },
       };
@@ -144,7 +153,7 @@ class Devices {
         number(`In, ${name}`, (load) => load.in[i]),
       ]),
       ...(this.counted ? [number("Out, counted", (load) => load.counted_out), number("In, counted", (load) => load.counted_in)] : []),
-      ...(this.loads.some((load) => load.counted_note) ? [{ name: "Note", value: (load: DeviceLoad) => load.counted_note }] : []),
+      ...(this.loads.some((load) => load.counted_note) ? [{ name: "Note", value: (load: DeviceLoad) => load.counted_note, show: (load: DeviceLoad) => words(load.counted_note ?? "") }] : []),
     ];
   }
 

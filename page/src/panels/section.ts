@@ -1,7 +1,7 @@
 // The frame of a section of the page.
 
 import type { Missing, Report } from "../data.ts";
-import { el } from "../dom.ts";
+import { el, prose } from "../dom.ts";
 import { snippet } from "../figures/snippet.ts";
 
 export interface Section {
@@ -29,7 +29,7 @@ export function note(missing: Missing, section: string): HTMLElement {
   return el(
     "div",
     { class: "note" },
-    el("p", {}, missing.text),
+    el("p", {}, ...prose(missing.text)),
     missing.snippet ? snippet(missing.snippet, `how to measure it: ${section}`) : null,
   );
 }

@@ -1,7 +1,7 @@
 // All strategies in one table, and why the winner won.
 
 import type { Report, StrategyRow, StrategyTable } from "../data.ts";
-import { el, svg } from "../dom.ts";
+import { el, prose, svg, words } from "../dom.ts";
 import { table, type Column } from "../figures/table.ts";
 import { bytes, seconds, share } from "../words/format.ts";
 import { lacks, type Section } from "./section.ts";
@@ -30,7 +30,7 @@ export function strategies(report: Report): Section | null {
     file: "strategies",
     mark: (row) => row.role,
   });
-  const why = reason ? [el("p", { class: "reason" }, el("strong", {}, "Why this one: "), reason)] : [];
+  const why = reason ? [el("p", { class: "reason" }, el("strong", {}, "Why this one: "), ...prose(reason))] : [];
   return { id: "strategies", title: "Strategies", content: [...why, content, ...notes] };
 }
 
@@ -59,7 +59,7 @@ function columns(rows: StrategyRow[]): Column<StrategyRow>[] {
     time("Busiest NIC", (row) => row.busiest_nic_time_s),
     { name: "Hop-bytes", numeric: true, value: (row) => row.hop_bytes, show: (row) => (row.hop_bytes === null ? "" : bytes(row.hop_bytes)) },
     { name: "Nodes", numeric: true, value: (row) => row.nodes },
-    { name: "Note", value: (row) => row.note },
+    { name: "Note", value: (row) => row.note, show: (row) => words(row.note ?? "") },
   ];
 }
 

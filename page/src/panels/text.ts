@@ -1,7 +1,7 @@
 // Sections of text: facts, commands, findings, what was not measured, tables.
 
 import type { Fact, Finding, Report, StrategyRow, Table } from "../data.ts";
-import { el } from "../dom.ts";
+import { el, prose, words, type Child } from "../dom.ts";
 import { disclosed } from "../figures/figure.ts";
 import { snippet } from "../figures/snippet.ts";
 import { table, type Column } from "../figures/table.ts";
@@ -28,16 +28,16 @@ export function facts({ facts }: Report): Section | null {
 /** Hexadecimal digits of a digest that are shown. */
 const DIGITS = 12;
 
-/** The value of a fact; of a digest the first digits, and all of them under the pointer and in the data. */
-function valueOf({ name, value }: Fact): Node[] {
+/** The value of a fact, a command as it was typed; of a digest the first digits, and all of them under the pointer and in the data. */
+function valueOf({ name, value }: Fact): Child[] {
   const digits = /^([a-z0-9]+:)?[0-9a-f]{40,}$/.test(value) ? value.indexOf(":") + 1 + DIGITS : 0;
-  return name.includes("digest") && digits > 0 ? [el("span", { title: value }, `${value.slice(0, digits)}…`)] : [document.createTextNode(value)];
+  return name.includes("digest") && digits > 0 ? [el("span", { title: value }, `${value.slice(0, digits)}…`)] : name === "command" ? [value] : prose(value);
 }
 
 export function commands({ commands }: Report): Section | null {
   if (commands.length === 0) return null;
   const content = commands.map(({ title, text, file }) =>
-    el("div", { class: "command" }, el("h3", {}, title, file ? el("span", { class: "file" }, ` ${file}`) : null), snippet(text, title, file)),
+    el("div", { class: "command" }, el("h3", {}, ...prose(title), file ? el("span", { class: "file" }, ` ${file}`) : null), snippet(text, title, file)),
   );
   return { id: "commands", title: "What to type", content };
 }
@@ -79,8 +79,8 @@ function findingItem(finding: Finding): HTMLElement {
       el("code", {}, finding.code),
       el("span", { class: "addressee" }, `for the ${finding.addressee}`),
     ),
-    el("p", {}, finding.text),
-    finding.remedy ? el("p", { class: "remedy" }, finding.remedy) : null,
+    el("p", {}, ...prose(finding.text)),
+    finding.remedy ? el("p", { class: "remedy" }, ...prose(finding.remedy)) : null,
     finding.snippet ? snippet(finding.snippet, `remedy for ${finding.code}`) : null,
   );
 }
@@ -116,12 +116,12 @@ function resultTable({ title, caption, columns, rows }: Table, index: number): H
     unit,
     numeric,
     value: (row) => row[i],
-    show: (row) => (typeof row[i] === "number" ? plain(row[i]) : String(row[i] ?? "")),
+    show: (row) => (typeof row[i] === "number" ? plain(row[i]) : words(String(row[i] ?? ""))),
   }));
   return el(
     "div",
     {},
-    el("h3", {}, title),
+    el("h3", {}, ...prose(title)),
     table({ caption, columns: own, rows, sortable: true, file: `table-${index + 1}` }),
   );
 }

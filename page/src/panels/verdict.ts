@@ -2,7 +2,7 @@
 
 import type { Opened } from "../read/open.ts";
 import type { Report, StrategyRow, Verdict } from "../data.ts";
-import { el } from "../dom.ts";
+import { el, prose } from "../dom.ts";
 import { bytes, seconds, share } from "../words/format.ts";
 import { lacks } from "./section.ts";
 
@@ -37,8 +37,8 @@ export function verdict({ report }: Opened): HTMLElement {
     "section",
     { id: "verdict", class: `verdict ${word ? outcome : ""}`, "aria-labelledby": "verdict-title" },
     word && el("p", { class: "outcome" }, word),
-    el("h2", { id: "verdict-title" }, text),
-    details.length > 0 ? el("ul", {}, ...details.map((detail) => el("li", {}, detail))) : null,
+    el("h2", { id: "verdict-title" }, ...prose(text)),
+    details.length > 0 ? el("ul", {}, ...details.map((detail) => el("li", {}, ...prose(detail)))) : null,
     numbers.length > 0 ? el("dl", { class: "key-numbers" }, ...numbers) : null,
     ...lacks(report, "verdict"),
   );

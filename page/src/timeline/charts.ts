@@ -3,11 +3,12 @@
 import { axisX, axisY, barY, gridY, line, pointerX, ruleX, ruleY, tip } from "@observablehq/plot";
 import type { Timeline } from "../data.ts";
 import { choice, el } from "../dom.ts";
-import { Chart, keys, type Key } from "../figures/chart.ts";
+import { Chart, keys, ticksBelow, type Key } from "../figures/chart.ts";
 import { figure } from "../figures/figure.ts";
 import { table } from "../figures/table.ts";
 import { csv } from "../words/csv.ts";
 import { bytes, count, seconds, share, tickSeconds } from "../words/format.ts";
+import { binsOfRun } from "./run.ts";
 
 type Window = Timeline["windows"][number];
 
@@ -20,6 +21,7 @@ const METRICS: { name: string; of: (window: Window) => number | null; colour: st
 export function windows({ windows }: Timeline): HTMLElement | null {
   const used = METRICS.filter(({ of }) => windows.some((window) => of(window) !== null));
   if (used.length === 0) return null;
+  const end = windows[windows.length - 1].end_s;
   const steps = (of: (window: Window) => number | null) =>
     windows.flatMap((window) => [window.begin_s, window.end_s].map((at) => ({ at, value: of(window) ?? NaN })));
   const described = windows.map((window) => ({
@@ -31,12 +33,12 @@ export function windows({ windows }: Timeline): HTMLElement | null {
     height: 220,
     marginLeft: 46,
     marginRight: 16,
-    x: { label: null },
+    x: { domain: [0, end], label: null },
     y: { domain: [0, 1], label: null },
     marks: [
       gridY({ stroke: "var(--line)", strokeOpacity: 1 }),
       axisY({ ticks: 5, tickFormat: share, label: null }),
-      axisX({ ticks: Math.max(2, width / 90), tickFormat: tickSeconds(windows[windows.length - 1].end_s), label: null }),
+      axisX({ ticks: ticksBelow(end, width - 62), tickFormat: tickSeconds(end), label: null }),
       ...used.map(({ of, colour, dash }) => line(steps(of), { x: "at", y: "value", stroke: colour, strokeWidth: 2, strokeDasharray: dash })),
       ruleX(described, pointerX({ x: "at", stroke: "currentColor", strokeOpacity: 0.4 })),
       tip(described, pointerX({ x: "at", y: "value", title: "title" })),
@@ -104,20 +106,23 @@ export function senders({ by_senders }: Timeline): HTMLElement | null {
 
 /** Bytes of one device over time, computed and counted. */
 export function counted(timeline: Timeline): HTMLElement | null {
-  const { counted: all, devices, bin_s: bin } = timeline;
+  const { counted: all, devices, bin_s: bin, span_s: span } = timeline;
   if (all.length === 0) return null;
   let shown = 0;
   const computed = (i: number) => devices.find((one) => one.node === all[i].node && one.device === all[i].device)?.bytes_out ?? [];
-  const points = (values: number[]) => values.map((value, i) => ({ at: i * bin, value }));
+  const bins = binsOfRun(timeline, Math.max(...all.map(({ bytes_out }) => bytes_out.length)));
+  // Each bin from its begin to its end, so that the lines end with the run.
+  const points = (values: number[]) =>
+    values.slice(0, bins).flatMap((value, i) => [i * bin, Math.min(span, (i + 1) * bin)].map((at) => ({ at, value })));
   const chart = new Chart("Bytes that one device sent over time, computed and counted", (width) => ({
     height: 220,
     marginLeft: 66,
-    x: { label: null },
+    x: { domain: [0, span], label: null },
     y: { label: null },
     marks: [
       gridY({ stroke: "var(--line)", strokeOpacity: 1 }),
       axisY({ ticks: 4, tickFormat: bytes, label: null }),
-      axisX({ ticks: Math.max(2, width / 90), tickFormat: tickSeconds(timeline.span_s), label: null }),
+      axisX({ ticks: ticksBelow(span, width - 86), tickFormat: tickSeconds(span), label: null }),
       line(points(computed(shown)), { x: "at", y: "value", stroke: "var(--after)", strokeWidth: 2 }),
       line(points(all[shown].bytes_out), { x: "at", y: "value", stroke: "var(--counted)", strokeWidth: 2, strokeDasharray: "7 4" }),
       ruleY([0]),

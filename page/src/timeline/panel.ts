@@ -1,12 +1,13 @@
 // The time line: when the network is used.
 
 import type { Timeline } from "../data.ts";
-import { el } from "../dom.ts";
+import { el, prose } from "../dom.ts";
 import type { Opened } from "../read/open.ts";
 import { lacks, type Section } from "../panels/section.ts";
 import { seconds, share } from "../words/format.ts";
 import { counted, senders, windows } from "./charts.ts";
 import { busyRaster, deviceRaster } from "./rasters.ts";
+import { sendsUntil } from "./run.ts";
 
 const SOURCES: Record<Timeline["times_from"], string> = {
   mpi: "from calls of MPI",
@@ -23,6 +24,8 @@ export function timeline({ report, busy }: Opened): Section | null {
   const use =
     ` In ${share(data.used)} of the run some device sends or receives. ` +
     `A device sends in ${share(data.utilisation)} of the run, on average over the devices; in ${share(data.overlap)} of the time in which a device sends, several ranks do so at once.`;
+  const until = sendsUntil(data, busy);
+  const late = until === null ? [] : [el("p", {}, lateSends(until))];
   const figures = [
     deviceRaster(data, "out"),
     deviceRaster(data, "in"),
@@ -35,10 +38,18 @@ export function timeline({ report, busy }: Opened): Section | null {
     id: "timeline",
     title: "Time line",
     content: [
-      data.answer ? el("p", {}, data.answer) : el("span"),
+      data.answer ? el("p", {}, ...prose(data.answer)) : el("span"),
       el("p", {}, times, data.used > 0 ? use : ""),
+      ...late,
       el("div", { class: "pair" }, ...figures),
       ...notes,
     ],
   };
+}
+
+function lateSends(until: number): string {
+  return (
+    `With the bandwidths that were taken, devices would send until ${seconds(until)} at least, after the end of the run: these bandwidths may be too low. ` +
+    "The figures end with the run; the CSV files have the rest."
+  );
 }

@@ -8,7 +8,7 @@ import type { Locator, Page } from "playwright-core";
 import type { Report } from "../../src/data.ts";
 import { pack } from "../../samples/pack.ts";
 import { machine, placement } from "../../samples/parts.ts";
-import { counters, halo16, halo4096, hostile, HOSTILE, oneNode, pair, SAMPLES, withoutTiming } from "../../samples/reports.ts";
+import { counters, halo16, halo4096, hostile, HOSTILE, oneNode, pair, roomy, SAMPLES, withoutTiming } from "../../samples/reports.ts";
 import { open as openReport, UNBOUND } from "../../src/read/open.ts";
 import { count } from "../../src/words/format.ts";
 import { Browser, drawn, gesture, lacking, type Opening } from "./browser.ts";
@@ -26,7 +26,7 @@ test("every sample is shown without complaints and without requests", { skip }, 
     const { page, complaints, requests } = await browser.open(report);
     assert.deepEqual(complaints, [], name);
     assert.deepEqual(requests, [], name);
-    assert.equal(await page.locator("#verdict h2").textContent(), report.verdict.text);
+    assert.equal(await page.locator("#verdict h2").textContent(), report.verdict.text.replaceAll("`", ""));
     assert.equal(words(await page.title()), words(`${report.title} · rankwright`));
     await page.close();
   }
@@ -79,10 +79,10 @@ test("numbers under the pointer and the cursor are those of the data", { skip },
   await page.close();
 });
 
-async function pointAt(page: Page, map: Locator, column: number, row: number, cells: number) {
+async function pointAt(page: Page, map: Locator, column: number, row: number, cells: number, rows = cells) {
   await map.scrollIntoViewIfNeeded();
   const canvas = (await map.locator("canvas").boundingBox())!;
-  await page.mouse.move(canvas.x + ((column + 0.5) / cells) * canvas.width, canvas.y + ((row + 0.5) / cells) * canvas.height);
+  await page.mouse.move(canvas.x + ((column + 0.5) / cells) * canvas.width, canvas.y + ((row + 0.5) / rows) * canvas.height);
 }
 
 test("a matrix of 4096 ranks zooms by wheel, box and keys down to single pairs", { skip }, async () => {
@@ -323,11 +323,72 @@ test("axe finds nothing to object to, light and dark", { skip }, async () => {
 });
 
 test("the page is not wider than a phone", { skip }, async () => {
-  for (const make of [halo16, halo4096, oneNode, withoutTiming, pair, counters, hostile]) {
+  for (const make of [halo16, halo4096, oneNode, withoutTiming, roomy, pair, counters, hostile]) {
     const { page } = await browser.open(make(), { width: 360 });
     assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 360);
     await page.close();
   }
+});
+
+test("labels of figures lie neither on each other nor outside of the page", { skip }, async () => {
+  for (const width of [360, 390, 768, 1280]) {
+    for (const make of [halo16, halo4096, oneNode, roomy, counters]) {
+      const { page } = await browser.open(make(), { width });
+      const found = await page.evaluate(clashes);
+      assert.deepEqual(found, [], `${make.name} at ${width}`);
+      await page.close();
+    }
+  }
+});
+
+/** Texts of drawings that share room with another one, or that leave their section. */
+function clashes(): string[] {
+  // Boxes of letters have air around them.
+  const air = 1.5;
+  return [...document.querySelectorAll("main svg")].flatMap((drawing) => {
+    const section = drawing.closest("section")!.getBoundingClientRect();
+    const texts = [...drawing.querySelectorAll("text")].map((text) => ({ name: text.textContent!, box: text.getBoundingClientRect() })).filter(({ name }) => name !== "");
+    const outside = texts.filter(({ box }) => box.left < section.left || box.right > section.right).map(({ name }) => `${name} is outside`);
+    const pairs = texts.flatMap((a, i) => texts.slice(i + 1).map((b) => [a, b]));
+    const share = ([a, b]: typeof texts) =>
+      Math.min(a.box.right, b.box.right) - Math.max(a.box.left, b.box.left) > air && Math.min(a.box.bottom, b.box.bottom) - Math.max(a.box.top, b.box.top) > air;
+    return [...outside, ...pairs.filter(share).map(([a, b]) => `${a.name} on ${b.name}`)];
+  });
+}
+
+test("names of facts leave room for their values on a phone", { skip }, async () => {
+  const { page } = await browser.open(roomy(), { width: 360 });
+  const widths = await page.locator("#facts dd").evaluateAll((all) => all.map((one) => one.getBoundingClientRect().width));
+  assert.ok(Math.min(...widths) > 150, widths.join());
+  await page.close();
+});
+
+test("what is to be typed is code, and no sentence has backticks", { skip }, async () => {
+  const { page } = await browser.open(roomy());
+  assert.equal((await page.locator("main").textContent())!.includes("`"), false);
+  const codes = (part: string) => page.locator(`${part} code`).allTextContents();
+  assert.deepEqual(await codes("#verdict h2"), ["blocked"]);
+  for (const part of ["#verdict li", ".remedy"]) assert.match((await codes(part))[0], /^rankwright lab exec .*cluster\.toml$/);
+  for (const part of ["#facts", "#devices .note", "#missing", "#devices td", "#strategies .reason", "#timeline p"]) assert.equal((await codes(part)).length > 0, true, part);
+  await page.close();
+});
+
+test("axes of time end with the run, whatever is computed after it", { skip }, async () => {
+  const { page } = await browser.open(roomy());
+  assert.match((await page.locator("#timeline").textContent())!, /over 1\.30 s.*send until 5\.00 s at least, after the end of the run/);
+  const ticks = await page.locator("#timeline svg text").evaluateAll((all) => all.map((one) => /^([\d.]+) s$/.exec(one.textContent!)?.[1]).filter((time) => time !== undefined));
+  assert.equal(Math.max(...ticks.map(Number)), 1.2);
+  const map = page.locator("#timeline .heatmap").first();
+  await pointAt(page, map, 129, 0, 130, 8);
+  assert.match((await map.locator(".tip").textContent())!, /1\.29 s to 1\.30 s/);
+  await page.close();
+  // One bin that is longer than the run.
+  const coarse = roomy();
+  Object.assign(coarse.timeline!, { span_s: 0.0042 });
+  const other = await browser.open(coarse);
+  await pointAt(other.page, other.page.locator("#timeline .heatmap").first(), 0, 0, 1, 8);
+  assert.match((await other.page.locator("#timeline .tip").first().textContent())!, /0 s to 4\.20 ms/);
+  await other.page.close();
 });
 
 test("the keyboard reaches everything that can be used, in order", { skip }, async () => {

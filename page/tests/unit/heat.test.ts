@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { Timeline } from "../../src/data.ts";
 import { layerFor, pyramid } from "../../src/heat/pyramid.ts";
 import { bounded, carried, moved, showing, whole, zoomed } from "../../src/heat/view.ts";
+import { binsOfRun, endInBins, sendsUntil } from "../../src/timeline/run.ts";
 import { blackOn, palette, viridis } from "../../src/words/colours.ts";
 import { csv, csvLine } from "../../src/words/csv.ts";
 import { cellTicks, LEVELS, logScale, logTicks, roundTicks, shareEnd } from "../../src/words/scales.ts";
@@ -71,4 +73,14 @@ test("more is darker on light and brighter on dark; text on it can be read", () 
 test("CSV quotes what needs it and disarms formulas", () => {
   assert.equal(csvLine(['a "b", c', 5, null, "=1+1"]), '"a ""b"", c",5,,\'=1+1\r\n');
   assert.equal(csv(["a"], [[1], [2]]).join(""), "a\r\n1\r\n2\r\n");
+});
+
+test("bins after the run are told from those of it", () => {
+  const device = { node: "n0", device: "eth0", bandwidth: 1, utilisation_out: 1, utilisation_in: 1, bytes_out: [1, 1, 1, 0, 2, 0], bytes_in: [] };
+  const line = { span_s: 2.5, bin_s: 1, devices: [device], busy_rows: 0 } as unknown as Timeline;
+  assert.deepEqual([endInBins(line, 6), binsOfRun(line, 6), sendsUntil(line, null)], [2.5, 3, 5]);
+  assert.deepEqual([endInBins(line, 2), binsOfRun(line, 2)], [2, 2]);
+  // Widths of bins are rounded.
+  assert.equal(binsOfRun({ ...line, span_s: 3.0000000001 }, 6), 3);
+  assert.equal(sendsUntil({ ...line, span_s: 5 }, null), null);
 });

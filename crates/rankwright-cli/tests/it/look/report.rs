@@ -50,7 +50,10 @@ fn a_report_has_the_verdict_of_place_and_what_to_type() {
     let best = rows.iter().find(|row| row["role"] == "best").expect("there is one");
     assert_eq!(best["name"], report["strategies"]["best"]);
     assert!(names(&report["findings"], "code").contains(&"rates-assumed"));
-    assert!(names(&report["missing"], "section").contains(&"timeline"));
+    let missing = names(&report["missing"], "section");
+    assert!(missing.contains(&"timeline"));
+    // The finding has said that rates are to be measured.
+    assert!(!missing.contains(&"machine"));
 }
 
 #[test]

@@ -9,7 +9,7 @@ use super::strategies::StrategyTable;
 use crate::choose::{Basis, Candidate, NotSimulated, Plan, PlanError};
 use crate::cluster::Cluster;
 use crate::map::StrategyId;
-use crate::report::answer::{Answer, Role, Verdict as AnswerVerdict};
+use crate::report::answer::{Answer, RATES_ASSUMED, Role, Verdict as AnswerVerdict};
 use crate::report::comparison::Comparison;
 use crate::report::triage::Triage;
 use crate::report::waiting::WaitingComparison;
@@ -80,7 +80,9 @@ impl Report {
         if comparison.answer.is_some() && !has_default {
             self.lack(Unmeasured::Default);
         }
-        if !comparison.calibrated {
+        // Where a finding says that rates are assumed, and how to measure them, once is enough.
+        let said = self.findings.iter().any(|finding| finding.code == RATES_ASSUMED);
+        if !comparison.calibrated && !said {
             self.lack(Unmeasured::Rates);
         }
         self.lack(Unmeasured::Counted);
@@ -97,7 +99,7 @@ impl Report {
         for (name, value) in lines {
             self.fact(FactGroup::Run, &format!("{job}: {name}"), value.unwrap_or_default());
         }
-        let shared = triage.gain.as_ref().is_some_and(|gain| gain.shared_pus.is_some());
+        let shared = triage.gain.as_ref().is_some_and(|gain| !gain.is_known());
         let (Some(gain), Some(time), false) = (&triage.gain, &triage.time_in_mpi, shared) else {
             self.lack(if shared { Unmeasured::TimeInMpiAlone } else { Unmeasured::TimeInMpi });
             return self;
