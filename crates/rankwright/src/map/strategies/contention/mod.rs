@@ -145,7 +145,7 @@ impl Contention {
     fn steps(&self, ranks: usize) -> u64 {
         let (per_rank, few, most) = match self.effort {
             Effort::Fast => (100, 1 << 13, 1 << 16),
-            Effort::Normal => (1_000, 1 << 17, 1 << 20),
+            Effort::Normal => (1_000, 1 << 17, 1 << 19),
             Effort::Best => (10_000, 1 << 20, 1 << 26),
         };
         let by_ranks = per_rank * ranks as u64;
