@@ -160,6 +160,10 @@ traps! {
         "srun refuses a --multi-prog file if a task has no line or two, or if it names tasks that are not started.";
     CPUS_OF_NODE = "more-cpus-than-node", "Slurm",
         "--ntasks-per-node times --cpus-per-task is more than the hardware threads of a node: sbatch refuses the job.";
+    DIRECTIVE_LATE = "directive-after-command", "Slurm, PBS",
+        "#SBATCH or #PBS below the first command is a comment: sbatch and qsub do not read it.";
+    STEP_BEYOND = "step-beyond-job", "Slurm",
+        "srun asks for more CPUs than the job has: it refuses the step.";
     CPUS_IGNORED = "cpus-per-task-ignored", "Slurm 22.05",
         "srun does not take --cpus-per-task from the job; it needs its own -c, or SRUN_CPUS_PER_TASK.";
     BIND_OFF = "cpu-bind-none", "Slurm",
@@ -212,8 +216,8 @@ traps! {
         "The memory of a rank is bound to a NUMA node that is not beside its cores.";
     NO_NUMA = "no-such-numa-node", "wrapper scripts",
         "The node does not have the NUMA node: numactl ends.";
-    FOREIGN_VARIABLE = "variable-of-another-launcher", "wrapper scripts",
-        "The script reads a variable that its launcher does not set for each rank: all ranks get the same.";
+    FOREIGN_VARIABLE = "variable-of-another-launcher", "scripts for sbatch, wrapper scripts",
+        "The script reads a variable that is not set there for each rank ($SLURM_LOCALID in a batch script, or that of another launcher): all ranks get the same.";
     NO_START = "script-starts-nothing", "wrapper scripts",
         "Some ranks reach the end of the script without starting the program.";
     SHIM_HOST = "exec-on-other-host", "rankwright-exec",

@@ -128,8 +128,7 @@ impl Lint {
             none if none.is_empty() => none,
             names => format!(" (the same for {names})"),
         };
-        let (name, summary) = (format.name, format.summary);
-        note(verbosity, format_args!("{file}: read with --from {name}{alike}: {summary}"));
+        note(verbosity, format_args!("{file}: read with --from {}{alike}", format.name));
         Ok(reading)
     }
 

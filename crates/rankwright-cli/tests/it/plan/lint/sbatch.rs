@@ -146,6 +146,7 @@ fn sbatch_refuses_the_options_that_it_is_said_to_refuse() {
     for (option, accepted) in [
         ("--ntask-per-node=2", false),
         ("--exclu", false),
+        ("--foobar", false),
         ("--cpus-per-t=1", true),
         ("--wait-all-nodes=1", true),
         ("--get-user-env", true),
@@ -153,8 +154,8 @@ fn sbatch_refuses_the_options_that_it_is_said_to_refuse() {
         let script =
             format!("#!/bin/bash\n#SBATCH -N1 -n2 --exclusive\n#SBATCH {option}\nsrun true\n");
         let reading = read(slurm.folder.path(), &script, &[]);
-        let mut warnings = reading["warnings"].as_array().expect("warnings").iter();
-        let is_known = warnings.all(|warning| warning["code"] != "unknown-option");
+        let said = format!("{}{}", reading["warnings"], reading["notes"]);
+        let is_known = !said.contains("unknown-option") && !said.contains("has no option");
         std::fs::write(slurm.folder.path().join("try.sh"), &script)
             .expect("the folder is writable");
         let file = slurm.folder.path().join("try.sh").display().to_string();
@@ -164,6 +165,14 @@ fn sbatch_refuses_the_options_that_it_is_said_to_refuse() {
         let starts = !told.contains("unrecognized option") && !told.contains("ambiguous");
         assert_eq!((is_known, starts), (accepted, accepted), "{script}{told}{reading:#}");
     }
+}
+
+/// Checks code and line of the first warning of a script.
+fn first_warning(folder: &std::path::Path, script: &str, code: &str, line: u32) {
+    let script = format!("#!/bin/bash\n{script}");
+    let reading = read(folder, &script, &[]);
+    let warning = &reading["warnings"][0];
+    assert_eq!((&warning["code"], &warning["line"]), (&code.into(), &line.into()), "{reading:#}");
 }
 
 #[test]
@@ -191,9 +200,24 @@ fn every_trap_of_scripts_is_told_with_its_line() {
             "one-device-for-all-ranks",
             3,
         ),
+    ] {
+        first_warning(folder.path(), script, code, line);
+    }
+    // The way out of the first one, and a loop whose variable is unknown but does not matter.
+    let script = "#!/bin/bash\n#SBATCH -N2 --exclusive -c 4\nexport SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK\n\
+                  for i in 1 2; do srun -n ${RANKS} ./a $i; done\n";
+    let reading = read(folder.path(), script, &["--launcher-args", "RANKS=4"]);
+    assert_eq!(reading["warnings"], serde_json::json!([]), "{reading:#}");
+    assert_eq!(reading["ranks"][1]["pus"], serde_json::json!([1, 3, 5, 7]), "{reading:#}");
+}
+
+#[test]
+fn mistakes_of_options_and_variables_are_told_with_their_lines() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (script, code, line) in [
         ("#SBATCH -N2 -n4 --exclusive\n#SBATCH --ntask-per-node=2\nsrun a\n", "unknown-option", 3),
         ("#SBATCH -N2 -n4 --exclu\nsrun a\n", "unknown-option", 2),
-        ("#SBATCH -N2 --exclusive\nsrun --label --foobar=1 -n 4 a\n", "unknown-option", 3),
+        ("#SBATCH -N2 --exclusive\nsrun --label --cpus-per-tasks=1 -n 4 a\n", "unknown-option", 3),
         (
             "#SBATCH -N2 -n16 --exclusive\nexport OMP_NUM_THREADS=3,2\nsrun -c 2 a\n",
             "more-threads-than-pus",
@@ -204,20 +228,18 @@ fn every_trap_of_scripts_is_told_with_its_line() {
             "more-threads-than-pus",
             3,
         ),
+        (
+            "#SBATCH -N2 -n4 --exclusive\nset -e\n#SBATCH -c 2\nsrun a\n",
+            "directive-after-command",
+            4,
+        ),
+        ("#SBATCH -N1 -w n0 -n 2 -c 2\nsrun -n 8 -c 4 a\n", "step-beyond-job", 3),
+        (
+            "#SBATCH -N2 -n4 --exclusive\nexport CUDA_VISIBLE_DEVICES=$SLURM_LOCALID\nsrun a\n",
+            "variable-of-another-launcher",
+            3,
+        ),
     ] {
-        let script = format!("#!/bin/bash\n{script}");
-        let reading = read(folder.path(), &script, &[]);
-        let warning = &reading["warnings"][0];
-        assert_eq!(
-            (&warning["code"], &warning["line"]),
-            (&code.into(), &line.into()),
-            "{reading:#}"
-        );
+        first_warning(folder.path(), script, code, line);
     }
-    // The way out of the first one, and a loop whose variable is unknown but does not matter.
-    let script = "#!/bin/bash\n#SBATCH -N2 --exclusive -c 4\nexport SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK\n\
-                  for i in 1 2; do srun -n ${RANKS} ./a $i; done\n";
-    let reading = read(folder.path(), script, &["--launcher-args", "RANKS=4"]);
-    assert_eq!(reading["warnings"], serde_json::json!([]), "{reading:#}");
-    assert_eq!(reading["ranks"][1]["pus"], serde_json::json!([1, 3, 5, 7]), "{reading:#}");
 }

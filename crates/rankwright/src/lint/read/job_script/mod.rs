@@ -27,7 +27,7 @@ pub(in crate::lint) mod sbatch;
 pub(in crate::lint) mod shell;
 
 use crate::files::InputError;
-use crate::lint::{Reading, Source};
+use crate::lint::{Reading, Source, traps};
 
 /// Lines for several batch systems.
 pub(in crate::lint) const SEVERAL: &str = "a job script with options for several batch systems";
@@ -49,6 +49,22 @@ pub(in crate::lint) fn read(source: &Source<'_>) -> Result<Reading, InputError> 
             let error = source.wrong(None, SEVERAL, "those of one");
             Err(error.with_advice("leave out the lines for the others"))
         }
+    }
+}
+
+/// Warns of lines that begin with `start` but stand below the first command, where they are comments; not of those
+/// of a script that this one may write.
+fn warn_of_late_directives(source: &Source<'_>, start: &str, reading: &mut Reading) {
+    let is_before = |line: &str| line.is_empty() || line.starts_with('#');
+    let lines = (1..).zip(source.text.lines().map(str::trim_end));
+    let mut after =
+        lines.skip_while(|(_, line)| is_before(line)).take_while(|(_, line)| !line.contains("<<"));
+    let is_late = |line: &str| {
+        line.strip_prefix(start).is_some_and(|options| options.starts_with(char::is_whitespace))
+    };
+    if let Some((number, line)) = after.find(|(_, line)| is_late(line)) {
+        let text = format!("`{line}` stands below the first command and is not read");
+        reading.warn(&traps::DIRECTIVE_LATE, number, text);
     }
 }
 

@@ -103,6 +103,12 @@ pub(super) fn foreign(text: &str, starter: Starter) -> Vec<&'static str> {
     if named(text, &[own]).is_empty() { named(text, others) } else { Vec::new() }
 }
 
+/// The first variable in a text by which ranks differ.
+pub(in crate::lint) fn of_a_rank(text: &str) -> Option<&'static str> {
+    let is_size = |name: &str| name.ends_with("SIZE") || name.ends_with("NRANKS");
+    named(text, &[&SRUN_TASK, &MPIRUN, &FLUX]).into_iter().find(|name| !is_size(name))
+}
+
 /// Whether a script has a variable by which ranks differ.
 pub(super) fn has_any(text: &str) -> bool {
     !named(text, &[&MPIRUN, &SRUN_TASK, &FLUX]).is_empty()

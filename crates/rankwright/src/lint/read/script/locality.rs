@@ -160,6 +160,9 @@ impl OfRank<'_> {
             return;
         }
         let numa = numa_of(machine, &pus);
+        if numa.is_empty() {
+            return;
+        }
         let cores = format!("its cores are beside NUMA node {}", numa_list(machine, &numa));
         let gpus = machine.gpus.iter().map(|gpu| (&gpu.name, gpu.near.as_slice()));
         let nics = machine.nics.iter().map(|nic| (&nic.name, nic.near.as_slice()));

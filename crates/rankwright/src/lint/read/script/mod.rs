@@ -30,7 +30,7 @@ use crate::lint::machines::{Machines, short};
 use crate::lint::{MOST_RANKS, Place, RankReading, Reading, Source, listed, program_of, traps};
 use crate::units::counted;
 use environment::Position;
-pub(in crate::lint) use environment::Starter;
+pub(in crate::lint) use environment::{Starter, of_a_rank};
 use run::{Shell, Started};
 
 /// Options of launchers for the number of ranks on a node.

@@ -5,7 +5,7 @@ mod resources;
 use super::allocation::Allocation;
 use super::launch_line::{self, LaunchLine, given, variables};
 use super::shell::Shell;
-use super::{hostfile, mpirun, pals};
+use super::{hostfile, mpirun, pals, warn_of_late_directives};
 use crate::files::InputError;
 use crate::lint::read::launch_options::program;
 use crate::lint::read::script::{Starter, is_mpi_launcher};
@@ -32,6 +32,7 @@ pub(in crate::lint) fn read(source: &Source<'_>) -> Result<Reading, InputError> 
     let expected = "a line with mpirun, mpiexec or aprun";
     let shell = shell(&request, &allocation).with_given(given);
     let launch = launch_line::first(source, shell, is_read, expected, &mut reading)?;
+    warn_of_late_directives(source, "#PBS", &mut reading);
     let line = LaunchLine { source, launch: &launch };
     if pals::is_one(&line) {
         pals::read(&line, &allocation, request.names_ranks(), &mut reading)?;

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use super::allocation::{Allocation, Granted};
 use super::launch_line::{self, LaunchLine, wrong};
 use super::shell::{Expanded, Launch, Shell, Value};
-use super::{directives, hostfile, mpirun};
+use super::{directives, hostfile, mpirun, warn_of_late_directives};
 use crate::files::{InputError, read_text};
 use crate::launch::launchers::craympich::block_counts;
 use crate::launch::shell::split;
@@ -57,6 +57,7 @@ pub(in crate::lint) fn read(source: &Source<'_>) -> Result<Reading, InputError> 
         script.note_shared_cores(&mut reading);
         script.warn_of_switches(&allocation.names(), &mut reading);
     }
+    warn_of_late_directives(source, "#SBATCH", &mut reading);
     warnings::of_unknown_options(&script.job, &mut reading);
     warnings::of_exports(&script, &mut reading);
     let starter = if is_srun { Starter::Srun } else { Starter::Mpirun { in_slurm: true } };

@@ -3,6 +3,7 @@
 use super::Script;
 use super::job::Counts;
 use super::options::{Options, Unknown};
+use crate::lint::read::script::of_a_rank;
 use crate::lint::{Reading, traps};
 use crate::units::counted;
 
@@ -20,6 +21,7 @@ pub(super) fn of_srun(script: &Script<'_>, step: &Options, counts: &Counts, read
         );
         reading.warn(&traps::CPUS_IGNORED, script.launch.line, text);
     }
+    of_step_cpus(script, counts, reading);
     let option = step.get("cpu-bind").map(|given| (given.value.as_str(), given.line));
     let variable = script.exported("SLURM_CPU_BIND").and_then(|(value, line)| Some((value?, line)));
     if let Some((value, line)) = option.or(variable)
@@ -33,7 +35,45 @@ pub(super) fn of_srun(script: &Script<'_>, step: &Options, counts: &Counts, read
     }
 }
 
-/// Long options that neither Slurm has nor one of its usual plugins.
+/// A step with more CPUs than the job has, where it does not have its nodes alone.
+fn of_step_cpus(script: &Script<'_>, of_step: &Counts, reading: &mut Reading) {
+    let of_job = &script.of_job;
+    let by_nodes =
+        of_job.per_node.zip(of_job.nodes).map(|(each, nodes)| each.saturating_mul(nodes));
+    let Some(tasks) = of_job.tasks.or(by_nodes).filter(|_| !script.whole_nodes()) else { return };
+    let granted = tasks.saturating_mul(of_job.cpus.unwrap_or(1));
+    let wanted = of_step.tasks.unwrap_or(tasks).saturating_mul(of_step.cpus.unwrap_or(1));
+    // Slurm may grant whole cores, which have up to so many CPUs.
+    if wanted > granted.saturating_mul(MOST_THREADS) {
+        let text = format!(
+            "srun asks for {}, the job has {granted}: srun refuses; raise --ntasks or --cpus-per-task of the job",
+            counted(wanted, "CPU")
+        );
+        reading.warn(&traps::STEP_BEYOND, script.launch.line, text);
+    }
+}
+
+/// Hardware threads of a core, at most on usual machines.
+const MOST_THREADS: usize = 2;
+
+/// Variables that are set once for all ranks, from a variable by which ranks should differ.
+fn of_rank_variables(script: &Script<'_>, reading: &mut Reading) {
+    for (name, (_, line)) in &script.launch.exported {
+        let text = script.source.text.lines().nth(line.saturating_sub(1)).unwrap_or_default();
+        let value = text.split_once(&format!("{name}=")).map_or("", |(_, value)| value);
+        let value = value.split(char::is_whitespace).next().unwrap_or_default();
+        let Some(variable) = of_a_rank(value).filter(|_| !value.starts_with('\'')) else {
+            continue;
+        };
+        let text = format!(
+            "{name} is set from ${variable} of the batch script, so that all ranks get the same; set it in a \
+             script that the launcher starts for each rank"
+        );
+        reading.warn(&traps::FOREIGN_VARIABLE, *line, text);
+    }
+}
+
+/// Long options that neither Slurm has nor its plugin for containers: those that look like one of Slurm's are mistyped.
 pub(super) fn of_unknown_options(options: &Options, reading: &mut Reading) {
     for (Unknown { name, program, begins }, line) in &options.unknown {
         if name.strip_prefix("no-").unwrap_or(name).starts_with(CONTAINER_PLUGIN) {
@@ -47,15 +87,19 @@ pub(super) fn of_unknown_options(options: &Options, reading: &mut Reading) {
             reading.refuse(&traps::OPTION_UNKNOWN, line, text);
             continue;
         }
-        let meant = match program.similar(name) {
-            Some(similar) => format!("; is --{similar} meant?"),
-            None => String::new(),
-        };
-        let text = format!(
-            "{program_name} has no option --{name}, and refuses it unless a plugin (SPANK) of your site adds \
-             it{meant}"
-        );
-        reading.warn(&traps::OPTION_UNKNOWN, line, text);
+        let has_none = format!("{program_name} has no option --{name}");
+        match program.similar(name) {
+            Some(similar) => {
+                let text = format!("{has_none}, and refuses it: is --{similar} meant?");
+                reading.warn(&traps::OPTION_UNKNOWN, line, text);
+            }
+            // Options of plugins are as good as any other where they are installed.
+            None => {
+                let place = line.map_or(String::new(), |line| format!("line {line}: "));
+                let only_if = "and refuses it unless a plugin (SPANK) of your site adds it";
+                reading.notes.push(format!("{place}{has_none}, {only_if}"));
+            }
+        }
     }
 }
 
@@ -81,6 +125,7 @@ pub(super) fn of_cpus(script: &Script<'_>, nodes: &[String], reading: &mut Readi
 
 /// Traps of exported variables.
 pub(super) fn of_exports(script: &Script<'_>, reading: &mut Reading) {
+    of_rank_variables(script, reading);
     let named = (1..).zip(script.source.text.lines()).find(|(_, line)| {
         let line = line.split(" #").next().unwrap_or_default();
         !line.starts_with('#')
