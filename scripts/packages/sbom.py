@@ -4,8 +4,9 @@
     scripts/packages/sbom.py [--target TRIPLE] FILE
 
 From `cargo metadata`, for the command line without libhwloc and Scotch, as `scripts/packages/build-static` builds it:
-what only tests, build scripts and other systems use is left out. The same commit gives the same file.
-Needs nothing but Python's standard library.
+what only tests, build scripts and other systems use is left out. Beside these packages: the C libraries inside some of
+them, the C library of the system that builds, and the packages of npm in the report page. The same commit on the same
+system gives the same file. Needs nothing but Python's standard library.
 """
 
 import argparse
@@ -13,12 +14,22 @@ import datetime
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import uuid
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 PROGRAM = "rankwright-cli"
+PAGE = ROOT / "crates/rankwright/src/report/page/page.html"
+# C libraries whose sources stand in a package: name, licence, and the file that has the numbers of their version.
+INSIDE = {
+    "libsqlite3-sys": [("sqlite", "blessing", "sqlite3/sqlite3.h", r'define SQLITE_VERSION +"([0-9.]+)"')],
+    "metis-sys": [
+        ("metis", "Apache-2.0", "vendor/metis/include/metis.h", r"define METIS_VER_\w+ +([0-9]+)"),
+        ("gklib", "Apache-2.0 AND LGPL-2.1-or-later", None, None),
+    ],
+}
 
 
 def main():
@@ -64,8 +75,10 @@ def document(metadata):
     packages = {package["id"]: package for package in metadata["packages"]}
     references = {package: reference(packages[package]) for package in uses}
     others = sorted((package for package in uses if package != root), key=references.get)
+    parts = beside([packages[package] for package in others])
     # The identity of the list follows from what it lists.
-    identity = uuid.uuid5(uuid.NAMESPACE_URL, " ".join(sorted(references.values())))
+    listed = sorted([*references.values(), *(entry["bom-ref"] for entry in parts)])
+    identity = uuid.uuid5(uuid.NAMESPACE_URL, " ".join(listed))
     return {
         "bomFormat": "CycloneDX",
         "specVersion": "1.5",
@@ -75,12 +88,53 @@ def document(metadata):
             "timestamp": timestamp(),
             "component": {**component(packages[root], "application"), "name": "rankwright"},
         },
-        "components": [component(packages[package], "library") for package in others],
+        "components": [component(packages[package], "library") for package in others] + parts,
         "dependencies": [
             {"ref": references[package], "dependsOn": sorted(references[used] for used in uses[package])}
             for package in sorted(uses, key=references.get)
         ],
     }
+
+
+def beside(packages):
+    """What the programs contain that is no package of cargo."""
+    found = [
+        part(
+            f"pkg:generic/{name}", name, version_inside(package, file, pattern), licence, f"inside {package['name']}"
+        )
+        for package in packages
+        for name, licence, file, pattern in INSIDE.get(package["name"], [])
+    ]
+    libc, version = os.confstr("CS_GNU_LIBC_VERSION").split()
+    found.append(part(f"pkg:generic/{libc}", libc, version, "LGPL-2.1-or-later", "linked statically"))
+    for name, version, licence in in_page():
+        found.append(part(f"pkg:npm/{name.replace('@', '%40')}", name, version, licence, "in the report page"))
+    return sorted(found, key=lambda entry: entry["bom-ref"])
+
+
+def part(purl, name, version, licence, description):
+    reference = f"{purl}@{version}" if version else purl
+    entry = {"type": "library", "bom-ref": reference, "name": name, "purl": reference}
+    if version:
+        entry["version"] = version
+    return {**entry, "licenses": [{"expression": licence}], "description": description}
+
+
+def version_inside(package, file, pattern):
+    """The version of a library as its header has it; None if it has none."""
+    if file is None:
+        return None
+    header = pathlib.Path(package["manifest_path"]).parent / file
+    numbers = re.findall(pattern, header.read_text(encoding="utf-8"))
+    if not numbers:
+        raise SystemExit(f"{header}: found no version, expected {pattern}")
+    return ".".join(numbers)
+
+
+def in_page():
+    """Name, version and licence of each package of npm, as the end of the built page lists them."""
+    text = PAGE.read_text(encoding="utf-8").partition("Licences of the software in this page")[2]
+    return sorted(set(re.findall(r"((?:@[\w-]+/)?[\w.-]+) ([0-9]+\.[0-9]+\.[0-9]+) \(([\w.-]+)\)", text)))
 
 
 def timestamp():

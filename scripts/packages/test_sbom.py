@@ -42,7 +42,8 @@ class Sbom(unittest.TestCase):
         self.addCleanup(patch.stop)
 
     def test_what_only_tests_and_build_scripts_use_is_not_listed(self):
-        names = [entry["name"] for entry in sbom.document(METADATA)["components"]]
+        components = sbom.document(METADATA)["components"]
+        names = [entry["name"] for entry in components if entry["purl"].startswith("pkg:cargo")]
         self.assertEqual(names, ["deep", "used"])
 
     def test_the_same_packages_give_the_same_list(self):
@@ -54,6 +55,18 @@ class Sbom(unittest.TestCase):
             {"ref": "pkg:cargo/used@1.0.0", "dependsOn": ["pkg:cargo/deep@1.0.0"]},
             document["dependencies"],
         )
+
+    def test_what_is_no_package_of_cargo_is_listed_too(self):
+        with tempfile.TemporaryDirectory() as folder:
+            header = pathlib.Path(folder) / "sqlite3/sqlite3.h"
+            header.parent.mkdir()
+            header.write_text('#define SQLITE_VERSION        "3.1.2"\n', encoding="utf-8")
+            sqlite = {"name": "libsqlite3-sys", "manifest_path": f"{folder}/Cargo.toml"}
+            found = {entry["bom-ref"]: entry for entry in sbom.beside([sqlite])}
+        self.assertEqual(found["pkg:generic/sqlite@3.1.2"]["licenses"], [{"expression": "blessing"}])
+        plot = [entry for name, entry in found.items() if name.startswith("pkg:npm/%40observablehq/plot@")]
+        self.assertEqual((len(plot), plot[0]["licenses"]), (1, [{"expression": "ISC"}]))
+        self.assertTrue(any(name.startswith("pkg:generic/glibc@") for name in found))
 
     def test_a_slash_is_an_or(self):
         entry = sbom.component(package("old", "MIT/Apache-2.0"), "library")
