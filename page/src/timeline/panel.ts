@@ -49,7 +49,7 @@ export function timeline({ report, busy }: Opened): Section | null {
 
 function lateSends(until: number): string {
   return (
-    `With the bandwidths that were taken, devices would send until ${seconds(until)} at least, after the end of the run: these bandwidths may be too low. ` +
+    `With the bandwidths that were taken, devices would send until ${seconds(until)} at least, after the end of the run: the run had a faster way (ranks on one host), or these bandwidths are too low. ` +
     "The figures end with the run; the CSV files have the rest."
   );
 }

@@ -102,7 +102,7 @@ pub(crate) fn with_launches(
             add("Start the program as placed".to_owned(), text, None);
         }
         let check = format!("{entry}rankwright check {file}");
-        add("Does each rank get its place?".to_owned(), check, None);
+        add("See whether each rank got its place".to_owned(), check, None);
     }
     let mut left_out = Vec::new();
     for LaunchPreview { job, command_line, files } in &launches {

@@ -125,6 +125,7 @@ impl ReportOption {
             placement: "placement.json".to_owned(),
             program: "./app".to_owned(),
             ranks: 64,
+            entry: String::new(),
         };
         self.write(report(), &names, verbosity)
     }

@@ -89,7 +89,7 @@ pub(crate) fn placement_file(
     let balance = balance(cluster, workload, candidate, &options.nics())?;
     if let Some(balance) = balance.filter(|balance| balance.busiest.0 > 0.0) {
         let text = format!(
-            "network devices by {}: the busiest needs {:.2}; with the ranks on these cores it needs at \
+            "network devices chosen by `{}`: the busiest needs {:.2}; with the ranks on these cores it needs at \
              least {:.2}",
             options.nics(),
             balance.busiest,
@@ -178,5 +178,5 @@ fn not_selected(selection: &Selection, error: SelectionError) -> anyhow::Error {
 }
 
 fn infeasible(selection: &Selection, error: &SelectionError) -> Infeasible {
-    Infeasible(format!("network devices by {selection}: {error}"))
+    Infeasible(format!("network devices chosen by `{selection}`: {error}"))
 }

@@ -70,11 +70,11 @@ pub(crate) fn with_inputs(
     Ok(report)
 }
 
-/// The names that the user gave.
-pub(crate) fn names(options: &PlacingOptions, job: &Job, program: String) -> Names {
+/// The names that the user gave. `entry` goes before what is to run on the nodes of a lab.
+pub(crate) fn names(options: &PlacingOptions, job: &Job, program: String, entry: String) -> Names {
     names_of(
         &options.workloads.join(","),
-        options.cluster.name(),
+        (options.cluster.name(), entry),
         job.workload.rank_count(),
         program,
     )
@@ -83,7 +83,7 @@ pub(crate) fn names(options: &PlacingOptions, job: &Job, program: String) -> Nam
 /// As [`names`], of a workload on a cluster. The placement has the name that `place` gives it.
 pub(crate) fn names_of(
     workload: &str,
-    cluster: Option<&str>,
+    (cluster, entry): (Option<&str>, String),
     ranks: usize,
     program: String,
 ) -> Names {
@@ -93,6 +93,7 @@ pub(crate) fn names_of(
         placement: "placement.json".to_owned(),
         program,
         ranks,
+        entry,
     }
 }
 

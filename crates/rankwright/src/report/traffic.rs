@@ -192,7 +192,8 @@ impl TrafficSummary {
                 format!("; most bytes: {}", pairs.join(", "))
             }
         };
-        let text = format!("a rank sends to {each:.1} of {others} others on average{most}");
+        let others = counted(others as usize, "other rank");
+        let text = format!("a rank sends to {each:.1} of {others} on average{most}");
         format!("{:<16}{text}\n", "partners")
     }
 

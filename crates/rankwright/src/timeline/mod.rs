@@ -195,7 +195,7 @@ pub fn calls_of(profile: &Path) -> Result<u64, InputError> {
     Ok(calls)
 }
 
-/// Whether the traffic of a recorded run is steady; `None` without messages, or if the run has more calls or
+/// Whether the traffic of a recorded run is steady; `None` with very few messages, or if the run has more calls or
 /// messages than this: reading them takes about a second for some millions.
 ///
 /// # Errors
@@ -209,8 +209,12 @@ pub fn steadiness_of(profile: &Path, most_calls: u64) -> Result<Option<Steadines
     let sites = Sites::recorded(&nodes, BytesPerSecond(1.0));
     let most = usize::try_from(most_calls).unwrap_or(usize::MAX);
     let messages = run.messages_up_to(&sites, most)?;
+    let messages = messages.filter(|messages| messages.sends.len() >= FEW_SENDS);
     Ok(messages.and_then(|messages| Steadiness::of(&messages.sends, messages.span)))
 }
+
+/// With fewer sends nothing can be said of their course.
+const FEW_SENDS: usize = 20;
 
 impl Timeline {
     /// The time line of messages between ranks on these devices; `passed` is what really went to the network,

@@ -19,6 +19,7 @@ use rankwright::traffic::{Job, Workload};
 use rankwright::units::Seconds;
 
 use crate::host::signals::interrupt;
+use crate::launching::lab;
 use crate::options::{
     ClusterOptions, Format, Given, RankSize, ReportOption, ResultOptions, SearchOptions,
     SimulationOptions, inputs, refuse, strategy_help,
@@ -97,8 +98,9 @@ impl Compare {
             let report = compared.page((&cluster, &workload), &plan);
             let report =
                 reports::with_inputs(report, &whole, std::slice::from_ref(&self.workload))?;
-            let (cluster, ranks) = (self.cluster.name(), workload.rank_count());
-            let names = reports::names_of(&self.workload, cluster, ranks, "./app".to_owned());
+            let on = (self.cluster.name(), lab::entry_to(&cluster));
+            let ranks = workload.rank_count();
+            let names = reports::names_of(&self.workload, on, ranks, "./app".to_owned());
             self.report.write(report, &names, verbosity)?;
         }
         if interrupt::requested() {

@@ -159,7 +159,7 @@ impl Report {
         let launches = preview(&file, launcher, self.launcher.fabric(), &folder, line.as_ref());
         let program = program_text(&self.program);
         let report = with_launches(report, launches, Path::new(PLACEMENT), &program);
-        let names = reports::names(&self.placing, &job, program);
+        let names = reports::names(&self.placing, &job, program, entry);
         Ok((report, names))
     }
 
@@ -232,8 +232,8 @@ impl Report {
         let (fabric, folder) = (self.launcher.fabric(), path.with_extension("launch"));
         let launches = preview(&file, launcher, fabric, &folder, line.as_ref());
         let report = with_launches(report, launches, path, &program);
-        let cluster_name = self.placing.cluster.name();
-        let names = reports::names_of(profile, cluster_name, workload.rank_count(), program);
+        let on = (self.placing.cluster.name(), lab::entry_to(&cluster));
+        let names = reports::names_of(profile, on, workload.rank_count(), program);
         Ok((report, Names { placement: name.clone(), ..names }))
     }
 

@@ -17,6 +17,7 @@ use rankwright::traffic::profile::OversubscribedHost;
 use rankwright::traffic::read::profile_file;
 use rankwright::units::{Bytes, Seconds};
 
+use crate::launching::lab;
 use crate::options::{
     ClusterOptions, Format, RankSize, ReportOption, ResultOptions, SearchOptions,
     SimulationOptions, inputs, parse_count, parse_count_to, strategy_help,
@@ -230,7 +231,8 @@ impl Simulate {
         let mut page = Report::of_simulation((cluster, workload), &shown, report);
         page.verdict.details.push(caveat(report));
         let page = reports::with_inputs(page, cluster, std::slice::from_ref(&self.workload))?;
-        let (on, ranks) = (self.cluster.name(), workload.rank_count());
+        let on = (self.cluster.name(), lab::entry_to(cluster));
+        let ranks = workload.rank_count();
         let names = reports::names_of(&self.workload, on, ranks, "./app".to_owned());
         self.report.write(page, &names, verbosity)
     }

@@ -188,7 +188,7 @@ pub enum PlanError {
     #[error(transparent)]
     Strategy(#[from] StrategyError),
     /// Its ranks cannot be given network devices.
-    #[error("network devices by {selection}: {error}")]
+    #[error("network devices chosen by `{selection}`: {error}")]
     Selection {
         /// How they were to be chosen.
         selection: String,

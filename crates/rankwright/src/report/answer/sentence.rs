@@ -224,7 +224,14 @@ impl Facts<'_> {
             let waits = waits.replacen("Messages", "messages", 1);
             let closed = self.plan.evaluation.as_ref().is_some_and(|it| it.rule.closed_loop);
             let why = if closed { "" } else { ": rates fix when ranks send" };
-            let text = format!("No gain in run time: {waits}, but the run is as long{part}{why}.");
+            let price = match (score(best).nodes, score(default).nodes) {
+                (Some(more), Some(less)) if more > less => {
+                    format!("; it takes {more} nodes instead of {less}")
+                }
+                _ => String::new(),
+            };
+            let text =
+                format!("No gain in run time: {waits}, but the run is as long{part}{why}{price}.");
             return (Verdict::LessWaiting, text);
         }
         let ends = if as_long {

@@ -40,8 +40,9 @@ fn computing_longer(candidates: &[Candidate], excluded: &[usize]) -> String {
     let computing = excluded.iter().filter_map(|at| candidates[*at].computing);
     let longest = computing.clone().map(|computing| computing.makespan.0).fold(0.0, f64::max);
     let least = computing.map(|computing| computing.lower_bound.0).fold(0.0, f64::max);
-    let names: Vec<&str> = excluded.iter().map(|at| name(&candidates[*at])).collect();
-    let (last, first) = names.split_last().map_or(("", &[][..]), |(last, first)| (*last, first));
+    let names: Vec<String> = excluded.iter().map(|at| name(&candidates[*at])).collect();
+    let (last, first) =
+        names.split_last().map_or(("", &[][..]), |(last, first)| (last.as_str(), first));
     let (names, pronoun) = match first.is_empty() {
         true => (last.to_owned(), "it"),
         false => (format!("{} and {last}", first.join(", ")), "they"),
@@ -55,8 +56,9 @@ fn computing_longer(candidates: &[Candidate], excluded: &[usize]) -> String {
 }
 
 /// The strategy's name without options.
-fn name(candidate: &Candidate) -> &'static str {
-    candidate.strategy.name()
+/// The strategy as tables show it.
+fn name(candidate: &Candidate) -> String {
+    candidate.strategy.to_string()
 }
 
 fn limit() -> String {
@@ -253,7 +255,7 @@ impl ByTimes<'_> {
         if self.evaluation.basis() == Basis::Simulation {
             let (first, second) = (&self.candidates[best], &self.candidates[rival]);
             let seeds = self.evaluation.by_seeds(first.number, second.number);
-            text += &confidence((name(first), name(second)), &seeds);
+            text += &confidence((&name(first), &name(second)), &seeds);
         }
         text
     }
@@ -266,7 +268,7 @@ impl ByTimes<'_> {
         let mut equal: Vec<usize> = ranking.order().to_vec();
         equal.retain(|at| is_other(at) && ranking.is_equal_to_best(*at));
         equal.sort_unstable();
-        let names: Vec<&str> = equal.iter().map(|at| name(&candidates[*at])).collect();
+        let names: Vec<String> = equal.iter().map(|at| name(&candidates[*at])).collect();
         match names.split_last() {
             Some((last, first)) if !ranking.is_equal_to_best(rival) => {
                 let (first, are) = match first.len() {

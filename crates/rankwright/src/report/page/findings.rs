@@ -18,10 +18,10 @@ const RECORD_OVER_TIME: Option<&str> = Some(
     "# with the launcher, and its options, that start your run\n\
      rankwright profile --timeline mpi,device -o app.rwp -- mpirun -n {ranks} {program}",
 );
-const CALIBRATE: Option<&str> = Some("rankwright calibrate --on {description}");
+const CALIBRATE: Option<&str> = Some("{entry}rankwright calibrate --on {description}");
 const COMPARE: Option<&str> = Some(
     "rankwright place {workload} --on {cluster} -- {program}\n\
-     rankwright run placement.json --compare default,placement -- {program}",
+     {entry}rankwright run placement.json --compare default,placement -- {program}",
 );
 
 /// All findings. Codes never change.
@@ -222,7 +222,7 @@ impl Unmeasured {
                 Section::Devices,
                 "What the network devices really carry: no counters of a run were read.",
                 Some(
-                    "rankwright run {placement} --profile {workload} --counters record.json -- {program}\n\
+                    "{entry}rankwright run {placement} --profile {workload} --counters record.json -- {program}\n\
                      rankwright check --counters record.json",
                 ),
             ),
@@ -265,6 +265,8 @@ pub struct Names {
     pub program: String,
     /// Number of ranks.
     pub ranks: usize,
+    /// What goes before a command that is to run on the nodes of a lab; empty for other clusters.
+    pub entry: String,
 }
 
 impl Report {
@@ -287,6 +289,7 @@ impl Report {
                 "description" => Some(description.clone()),
                 "program" => Some(names.program.clone()),
                 "ranks" => Some(names.ranks.to_string()),
+                "entry" => Some(names.entry.clone()),
                 _ => None,
             });
         };
@@ -356,6 +359,7 @@ mod tests {
             placement: "my placement.json".to_owned(),
             program: "./app 'a b'".to_owned(),
             ranks: 7,
+            entry: String::new(),
         };
         let report = report.with_names(&names);
         let all = report.findings.iter().filter_map(|finding| finding.snippet.as_ref());

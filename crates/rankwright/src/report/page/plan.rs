@@ -11,7 +11,7 @@ use crate::cluster::Cluster;
 use crate::map::StrategyId;
 use crate::report::answer::{Answer, RATES_ASSUMED, Role, Verdict as AnswerVerdict};
 use crate::report::comparison::Comparison;
-use crate::report::triage::Triage;
+use crate::report::triage::{LITTLE_COMMUNICATION, Triage};
 use crate::report::waiting::WaitingComparison;
 use crate::traffic::{Job, Workload};
 use crate::units::counted;
@@ -94,7 +94,7 @@ impl Report {
         let lines = [
             ("gain at most", triage.gain.as_ref().map(ToString::to_string)),
             ("time in MPI", triage.time_in_mpi.as_ref().map(ToString::to_string)),
-            ("placement", Some(triage.locality.to_string())),
+            ("placement", Some(triage.placement())),
         ];
         for (name, value) in lines {
             self.fact(FactGroup::Run, &format!("{job}: {name}"), value.unwrap_or_default());
@@ -128,9 +128,6 @@ impl Report {
 
 /// From this share of the run time on, waiting for the rank that computes longest is a finding.
 const UNEVEN: f64 = 0.1;
-
-/// Below this share of the run time, communication is little.
-const LITTLE_COMMUNICATION: f64 = 0.02;
 
 fn verdict(comparison: &Comparison) -> Verdict {
     let share = comparison.evaluation.as_ref().and_then(|evaluation| evaluation.simulated_share);

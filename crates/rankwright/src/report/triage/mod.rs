@@ -107,6 +107,19 @@ impl Triage {
         Self { locality, ..Self::new(profile, Expansion::None) }
     }
 
+    /// Whether the placement matters, and why, in a line.
+    #[must_use]
+    pub fn placement(&self) -> String {
+        match &self.time_in_mpi {
+            Some(time) if time.mean < LITTLE_COMMUNICATION => format!(
+                "hardly matters: {:.1} % of the time of all ranks is in MPI ({})",
+                100.0 * time.mean,
+                self.locality
+            ),
+            _ => self.locality.to_string(),
+        }
+    }
+
     /// Three lines: whether the placement matters, the largest possible gain, and the time inside MPI.
     #[must_use]
     pub fn text(&self) -> String {
@@ -115,7 +128,7 @@ impl Triage {
         let mut line = |name: &str, value: String| {
             let _ = writeln!(text, "{name:<16}{value}");
         };
-        line("placement", self.locality.to_string());
+        line("placement", self.placement());
         let no_gain = || match self.times_unknown {
             Some(_) => "unknown, as is the time in MPI".to_owned(),
             None => unknown(),
@@ -170,6 +183,9 @@ impl std::fmt::Display for GainBound {
         )
     }
 }
+
+/// Below this share of the run time, communication is little.
+pub(super) const LITTLE_COMMUNICATION: f64 = 0.02;
 
 const NO_TIMES: &str = "no times were recorded";
 

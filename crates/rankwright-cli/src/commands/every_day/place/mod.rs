@@ -103,7 +103,12 @@ impl Place {
         let strategy = best.candidate.strategy.to_string();
         let names = Names {
             placement: self.files.output.display().to_string(),
-            ..reports::names(&self.placing, &job, program_text(&self.program))
+            ..reports::names(
+                &self.placing,
+                &job,
+                program_text(&self.program),
+                lab::entry_to(&job.cluster),
+            )
         };
         let report = best.report.map(|report| {
             let launches = self.files.preview(&file, launcher, line.as_ref());

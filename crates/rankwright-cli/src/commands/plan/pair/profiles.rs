@@ -129,8 +129,12 @@ impl ProfileOptions {
         let recorded = Recorded::replay(&cluster, (&jobs, names), known, &options, &mut observer);
         drop(watch);
         let recorded = recorded.map_err(with_exit_code)?;
-        if let Some(weakness) = Weakness::of_recorded(&jobs) {
-            output::warn(verbosity, weakness);
+        for (job, name) in jobs.iter_mut().zip(&recorded.names) {
+            // Under the name that the tables have.
+            job.name.clone_from(name);
+            if let Some(weakness) = Weakness::of_recorded(std::slice::from_ref(job)) {
+                output::warn(verbosity, weakness);
+            }
         }
         let placements = self.sharing.placements.clone();
         Ok(Some(Predicted { cluster, jobs, recorded, placements }))

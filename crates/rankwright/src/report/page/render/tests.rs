@@ -46,6 +46,7 @@ fn hostile() -> Report {
         placement: HOSTILE[2].to_owned(),
         program: HOSTILE[1].to_owned(),
         ranks: 1,
+        entry: String::new(),
     })
 }
 

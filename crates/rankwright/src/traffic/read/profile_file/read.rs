@@ -33,6 +33,9 @@ pub fn read(path: &Path) -> Result<Profile, InputError> {
     // SQLite's error for a missing file does not mention that.
     let size = std::fs::File::open(path).and_then(|file| file.metadata());
     let size = size.map_err(|error| wrong(describe(&error)))?.len();
+    if size == 0 {
+        return Err(wrong("an empty file".to_owned()));
+    }
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let file = Connection::open_with_flags(path, flags).map_err(|error| wrong(explain(&error)))?;
     let pragma = |name: &str| {
@@ -40,7 +43,7 @@ pub fn read(path: &Path) -> Result<Profile, InputError> {
         value.map_err(|error| wrong(explain(&error)))
     };
     if pragma("application_id")? != APPLICATION_ID {
-        return Err(wrong("another kind of SQLite file".to_owned()));
+        return Err(wrong("a database of another program".to_owned()));
     }
     let version = pragma("user_version")?;
     if version != FORMAT_VERSION {
