@@ -176,8 +176,7 @@ fn strategies_whose_ranks_get_no_devices_are_named_once_with_the_reason() {
     assert_eq!(names, ["cyclic", "contention:moves=100"]);
     let left_out: Vec<&str> = notes.lines().filter(|line| line.contains("left out")).collect();
     assert_eq!(left_out.len(), 1, "{notes}");
-    let wanted =
-        "left out: blocked, kway; under blocked: network devices chosen by `by-load`: node n0: 4 of";
+    let wanted = "left out: blocked, kway; under blocked: network devices chosen by `by-load`: node n0: 4 of";
     assert!(left_out[0].contains(wanted), "{notes}");
 }
 
