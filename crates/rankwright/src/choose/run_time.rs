@@ -1,6 +1,6 @@
 //! The expected run time of recorded programs under each candidate.
 
-use super::{Basis, Candidate, Evaluation};
+use super::{Candidate, Evaluation};
 use crate::cluster::Cluster;
 use crate::map::NodeGroups;
 use crate::placement::Slot;
@@ -36,8 +36,7 @@ pub struct RunTimes {
     pub times: Vec<Seconds>,
     /// Why the times are not seconds of a real run.
     pub only_ratios: Option<NoSeconds>,
-    /// The computing time of the rank that computes longest, the critical rank; `None` if unknown, or if the
-    /// run was disturbed and its calls are not replayed.
+    /// The computing time of the rank that computes longest, the critical rank; `None` if unknown.
     pub computing: Option<Seconds>,
     /// The simulated and the recorded time of the same placement, if the simulated one is much longer.
     pub disagreement: Option<(Seconds, Seconds)>,
@@ -106,9 +105,7 @@ impl RunTimes {
         let disagreement = Some((of_default, wall)).filter(|(simulated, recorded)| {
             is_default_again && simulated.0 > recorded.0 * (1.0 + DISAGREEMENT)
         });
-        // Without the calls nothing tells how long ranks of a disturbed run would wait for each other.
-        let replayed = evaluation.is_some_and(|evaluation| evaluation.basis() == Basis::Replay);
-        let computing = computing.filter(|_| only_ratios.is_none() && (replayed || !disturbed));
+        let computing = computing.filter(|_| only_ratios.is_none());
         let numbers = candidates.iter().map(|candidate| candidate.number).collect();
         Some(Self { times, only_ratios, computing, disagreement, numbers })
     }

@@ -215,8 +215,10 @@ impl Facts<'_> {
         let times = self.plan.run_times.as_ref();
         let real = times.filter(|times| times.only_ratios.is_none());
         let run_time = real.map(|times| times.times[at]);
-        let communication =
-            |times: &RunTimes| Some((times.times[at].0 - times.computing?.0).max(0.0));
+        // A time that is but the computing has been raised to it: how long ranks wait is not known then.
+        let communication = |times: &RunTimes| {
+            Some(times.times[at].0 - times.computing?.0).filter(|seconds| *seconds > 0.0)
+        };
         let gain = self.gain(at).filter(|_| !matches!(role, Role::Default | Role::DefaultAndBest));
         let busiest = load.busiest_nic_time().0;
         let end = run_time.or(score.finish).filter(|end| end.0 > 0.0);

@@ -184,6 +184,9 @@ impl std::fmt::Display for GainBound {
     }
 }
 
+/// Seconds for which a rank may wait for a PU while all ranks start, also on an idle host.
+const A_START: f64 = 0.05;
+
 /// Below this share of the run time, communication is little.
 pub(super) const LITTLE_COMMUNICATION: f64 = 0.02;
 
@@ -248,7 +251,9 @@ fn gain_bound(profile: &Profile) -> Option<GainBound> {
         pus,
     });
     let share = (1.0 - busy / run_time).clamp(0.0, 1.0);
-    let waited_for_pus = if shared_pus.is_none() { profile.much_waiting_for_pus() } else { None };
+    let waited: f64 = timed().filter_map(|(_, rank)| rank.waited_for_pu).map(|it| it.0).sum();
+    let told = shared_pus.is_none() && waited > A_START * profile.ranks.len() as f64;
+    let waited_for_pus = profile.much_waiting_for_pus().filter(|_| told);
     Some(GainBound { share, rank: Rank::from_index(rank), shared_pus, waited_for_pus })
 }
 
