@@ -97,7 +97,7 @@ def document(metadata):
 
 
 def beside(packages):
-    """What the programs contain that is no package of cargo."""
+    """Components that are not Cargo packages."""
     found = [
         part(
             f"pkg:generic/{name}", name, version_inside(package, file, pattern), licence, f"inside {package['name']}"

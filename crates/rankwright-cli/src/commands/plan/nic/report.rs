@@ -131,7 +131,7 @@ impl NicReport {
         report.devices = together(nodes);
         for job in &file.jobs {
             let mut settings = Settings::default();
-            // To explain what a stack does by itself takes no devices.
+            // The default of a network stack can be explained for ranks without devices too.
             let left = explain && job.ranks.iter().all(|rank| rank.nics.is_empty());
             match fabric.wanted().filter(|_| !left) {
                 Some(_) => report.notes.extend(set_device_variables(

@@ -313,7 +313,7 @@ fn sentence(
     }
 }
 
-/// Which jobs take longer than alone, to follow the gain; empty if none does.
+/// The jobs that run longer than alone, as the end of the answer's sentence; empty if there are none.
 fn losers(jobs: &JobSet, pairing: &Pairing) -> String {
     let members = pairing.groups.iter().flat_map(|group| &group.members);
     let lose = members.filter(|member| member.percent >= 100.0 + LOSES);

@@ -40,7 +40,7 @@ pub(super) enum Found {
     WithValue(&'static str),
     /// Without a value, or with one only behind `=`.
     Flag(&'static str),
-    /// There is no such option. `begins` are those that begin like this, if there are several.
+    /// Unknown, or an ambiguous prefix: `begins` has the options with this prefix.
     None {
         begins: Vec<&'static str>,
     },

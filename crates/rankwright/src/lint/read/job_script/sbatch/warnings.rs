@@ -43,7 +43,7 @@ fn of_step_cpus(script: &Script<'_>, of_step: &Counts, reading: &mut Reading) {
     let Some(tasks) = of_job.tasks.or(by_nodes).filter(|_| !script.whole_nodes()) else { return };
     let granted = tasks.saturating_mul(of_job.cpus.unwrap_or(1));
     let wanted = of_step.tasks.unwrap_or(tasks).saturating_mul(of_step.cpus.unwrap_or(1));
-    // Slurm may grant whole cores, which have up to so many CPUs.
+    // Slurm may round the allocation up to whole cores.
     if wanted > granted.saturating_mul(MOST_THREADS) {
         let text = format!(
             "srun asks for {}, the job has {granted}: srun refuses; raise --ntasks or --cpus-per-task of the job",
@@ -53,7 +53,7 @@ fn of_step_cpus(script: &Script<'_>, of_step: &Counts, reading: &mut Reading) {
     }
 }
 
-/// Hardware threads of a core, at most on usual machines.
+/// Hardware threads per core with SMT.
 const MOST_THREADS: usize = 2;
 
 /// Variables that are set once for all ranks, from a variable by which ranks should differ.
