@@ -5,9 +5,10 @@ use super::read::job_script::mpi::Mpi;
 use super::read::job_script::{self, SEVERAL};
 use super::read::rankfile::is_hostfile;
 use super::read::script::is_mpi_launcher;
-use super::{FORMATS, Format, Reading, find, program_of};
+use super::{FORMATS, Format, RankReading, Reading, find, program_of};
 use crate::cluster::Cluster;
 use crate::files::InputError;
+use crate::ids::format_index_list;
 
 const OPEN_MPI: [&str; 2] = ["openmpi4", "openmpi5"];
 const HYDRA: &[&str] = &["mpich", "mpich:4.0", "intelmpi"];
@@ -67,23 +68,26 @@ pub(super) fn read_for(
     for format in &formats {
         match format.read(text, file, arguments, cluster) {
             Ok(reading) => readings.push((*format, reading)),
-            Err(wrong) => error = error.or(Some(wrong)),
+            Err(wrong) => error = error.or(Some((*format, wrong))),
         }
     }
-    let different = || {
+    let different = |how: Option<String>| {
+        let how = how.map_or(String::new(), |how| format!(": {how}"));
+        let formats = formats.iter().copied();
         let found =
-            format!("a file for {}, which do not read it alike", listed(formats.iter().copied()));
-        let options = formats.iter().map(|format| format!("--from {}", format.name));
-        let options: Vec<String> = options.collect();
+            format!("a file for {}, which do not read it alike{how}", listed(formats.clone()));
+        let options: Vec<String> =
+            formats.map(|format| format!("--from {}", format.name)).collect();
         InputError::new(file, found, "one launcher")
             .with_advice(format!("{SAY}{}", one_of(options)))
     };
-    if readings.len() < formats.len() {
+    if let Some((format, error)) = error {
         // One launcher's error says what is wrong only if no other is possible.
-        return Err(error.filter(|_| readings.is_empty()).unwrap_or_else(different));
+        let how = format!("{} cannot read it ({})", format.name, error.found);
+        return Err(if readings.is_empty() { error } else { different(Some(how)) });
     }
     let mut readings = readings.into_iter();
-    let (format, mut reading) = readings.next().ok_or_else(different)?;
+    let (format, mut reading) = readings.next().ok_or_else(|| different(None))?;
     let mut alike = Vec::new();
     for (other, its) in readings {
         if its.ranks != reading.ranks || its.starts() != reading.starts() {
@@ -91,7 +95,7 @@ pub(super) fn read_for(
             let versions =
                 alike.is_empty() && format.name == OPEN_MPI[0] && other.name == OPEN_MPI[1];
             if !(versions && is_hostfile(text) && same_hosts && its.starts() == reading.starts()) {
-                return Err(different());
+                return Err(different(difference((format, &reading), (other, &its))));
             }
             reading.drop_cores(
                 "Open MPI 4.1 and 5.0 bind these ranks differently; --from openmpi4 or \
@@ -106,6 +110,44 @@ pub(super) fn read_for(
     }
     reading.warnings.sort_by_key(|warning| (warning.line, warning.trap.code));
     Ok(Guessed { format, alike, reading })
+}
+
+/// What two launchers do differently with a file: whether they start it, or the first rank that differs.
+fn difference(
+    (format, reading): (&Format, &Reading),
+    (other, its): (&Format, &Reading),
+) -> Option<String> {
+    let (name, other_name) = (format.name, other.name);
+    if reading.starts() != its.starts() {
+        let (refuses, of_it) = if its.starts() { (name, reading) } else { (other_name, its) };
+        let warning = of_it.warnings.iter().find(|warning| warning.refused)?;
+        let line = warning.line.map_or(String::new(), |line| format!("line {line}, "));
+        return Some(format!("{refuses} refuses it ({line}{})", warning.text));
+    }
+    if reading.ranks.len() != its.ranks.len() {
+        let (ranks, others) = (reading.ranks.len(), its.ranks.len());
+        return Some(format!("{name} starts {ranks} ranks, {other_name} {others}"));
+    }
+    let mut pairs = reading.ranks.iter().zip(&its.ranks);
+    let (one, two) = pairs.find(|(one, two)| one != two)?;
+    let place = |rank: &RankReading| {
+        let host = &rank.host;
+        let list = |indices: Vec<u32>| format_index_list(&indices);
+        match (&rank.pus, &rank.cores) {
+            _ if !rank.bound => format!("{host} without binding"),
+            (Some(pus), _) => format!("{host} PU P#{pus}"),
+            (None, Some(cores)) => {
+                format!("{host} core L#{}", list(cores.iter().map(|core| core.0).collect()))
+            }
+            (None, None) => host.clone(),
+        }
+    };
+    let (rank, line) = (one.rank, one.line);
+    Some(format!(
+        "line {line}, rank {rank}: {name} takes {}, {other_name} {}",
+        place(one),
+        place(two)
+    ))
 }
 
 /// The names of formats.

@@ -17,6 +17,7 @@ mod audit;
 mod guess;
 mod machines;
 mod read;
+mod similar;
 #[cfg(test)]
 mod tests;
 mod translate;

@@ -82,8 +82,8 @@ traps! {
         "With -np 3 --map-by ppr:2:package 5.0 maps four ranks, starts none, and ends with exit code 0.";
     POLICY = "unknown-policy", "Open MPI 4.1, 5.0",
         "mpirun refuses a --map-by, --rank-by or --bind-to that it does not know: device=, skt, in 4.1 package, in 5.0 dist and --rank-by core.";
-    OPTION_UNKNOWN = "unknown-option", "Open MPI 4.1, 5.0, Slurm",
-        "mpirun, sbatch and srun refuse an option that they do not know: --prtemca in Open MPI 4.1, --bind-to-socket and -rf in 5.0, --map-by=node for --map-by node, --ntask-per-node for --ntasks-per-node in #SBATCH.";
+    OPTION_UNKNOWN = "unknown-option", "mpirun of any MPI, Slurm",
+        "mpirun, sbatch and srun refuse an option that they do not know: --prtemca in Open MPI 4.1, --bind-to-socket and -rf in 5.0, --map-by=node for --map-by node, --oversubscirbe for --oversubscribe, --ntask-per-node for --ntasks-per-node in #SBATCH.";
     PARAMETER_IGNORED = "parameter-ignored", "Open MPI 4.1, 5.0",
         "rmaps_base_mapping_policy, rmaps_base_ranking_policy and hwloc_base_binding_policy are parameters of 4.1, rmaps_default_mapping_policy is of 5.0; the other version ignores them.";
     BIND_NONE = "bind-to-none-ignored", "Open MPI 4.1",

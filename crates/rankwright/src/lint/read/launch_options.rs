@@ -1,5 +1,7 @@
-//! The options of `mpirun` and `mpiexec` (Open MPI, Hydra, Intel MPI, PALS) that have values, and so where
-//! their program begins.
+//! The options of `mpirun` and `mpiexec` (Open MPI 4.1 and 5.0, Hydra of MPICH 4 and 5, Intel MPI 2021, PALS): which
+//! have values, and so where their program begins.
+
+use crate::lint::similar;
 
 /// Options with a value in the next word, without their dashes.
 const WITH_VALUE: [&str; 112] = [
@@ -136,6 +138,52 @@ const WITH_TWO: [&str; 11] = [
     "prepend-env",
 ];
 
+/// Options without a value.
+const FLAGS: &str = "
+    allow-run-as-root bind-to-core bind-to-socket bycore bynode byslot continuous debug debug-daemons
+    debug-daemons-file debug-devel disable-recovery display-allocation display-devel-allocation display-devel-map
+    display-diffable-map display-map display-topo do-not-launch do-not-resolve dvm enable-instant-on-support
+    enable-prte-prefix-by-default enable-recovery fwd-mpirun-port get-stack-traces h help hetero-nodes
+    index-argv-by-rank leave-session-attached merge-stderr-to-stdout multiple-default-hostfiles no-app-prefix
+    no-ready-msg nolocal nooversubscribe noprefix novm output-proctable oversubscribe pernode preload-binary q quiet
+    report-bindings report-child-jobs-separately report-state-on-timeout set-cwd-to-session-dir set-sid
+    show-progress singleton stop-in-app stop-in-init stop-on-exec stream system-server tag-output test-suicide
+    timestamp-output tv use-hwthread-cpus use-regexp v verbose version V xml
+    genvall genvnone envall envnone enable-x disable-x info l print-all-exitcodes prepend-rank profile
+    disable-auto-cleanup enable-auto-cleanup disable-hostname-propagation enable-hostname-propagation
+    hostname-propagation no-hostname-propagation skip-launch-node pmi-port s silent-abort aps mps check-mpi trace gdb
+    gdba gdb-ia gdb-args tune print-rank-map prepend-timestamp prot ordered-output rr grr
+    label line-buffer exclusive transfer no-transfer abort-on-failure no-abort-on-failure procinfo rlimits
+";
+
+/// An option that no `mpirun` known here has.
+pub(in crate::lint) struct Unknown<'a> {
+    /// As written, without its value.
+    pub(in crate::lint) word: &'a str,
+    /// The known option with the most similar name, without dashes.
+    pub(in crate::lint) similar: Option<&'static str>,
+}
+
+/// The options among those before the program that no `mpirun` known here has.
+pub(in crate::lint) fn unknown(options: &[String]) -> Vec<Unknown<'_>> {
+    let (mut unknown, mut at) = (Vec::new(), 0);
+    while let Some(word) = options.get(at).map(String::as_str) {
+        at += if word.starts_with('-') { words_of_option(&options[at..]) } else { 1 };
+        let word = word.split('=').next().unwrap_or_default();
+        let name = word.trim_start_matches('-');
+        if word.starts_with('-') && !name.is_empty() && all().all(|known| known != name) {
+            unknown.push(Unknown { word, similar: similar::to(name, all()) });
+        }
+    }
+    unknown
+}
+
+/// The names of all options.
+fn all() -> impl Iterator<Item = &'static str> {
+    let with_values = WITH_VALUE.into_iter().chain(WITH_TWO).chain(["env"]);
+    with_values.chain(FLAGS.split_ascii_whitespace())
+}
+
 /// The number of words of the option that these words begin with, itself included.
 pub(in crate::lint) fn words_of_option(words: &[String]) -> usize {
     let name = words.first().map_or("", |word| word.trim_start_matches('-'));
@@ -158,4 +206,24 @@ pub(in crate::lint) fn program(words: &[String]) -> usize {
         at += words_of_option(&words[at..]);
     }
     at
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unknown_options_are_those_that_no_mpirun_has() {
+        let line = "-np 4 --oversubscirbe --map-by=node -x A=--b -genv B --c --bnd-to core --mca btl self --sauron -env C D";
+        let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+        let found = unknown(&words).into_iter().map(|it| (it.word, it.similar));
+        assert_eq!(
+            found.collect::<Vec<_>>(),
+            [
+                ("--oversubscirbe", Some("oversubscribe")),
+                ("--bnd-to", Some("bind-to")),
+                ("--sauron", None)
+            ]
+        );
+    }
 }

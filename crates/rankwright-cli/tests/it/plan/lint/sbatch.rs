@@ -239,6 +239,8 @@ fn mistakes_of_options_and_variables_are_told_with_their_lines() {
             "variable-of-another-launcher",
             3,
         ),
+        ("#SBATCH -N2 -n4 --exclusive\nmpirun --oversubscirbe a\n", "unknown-option", 3),
+        ("#SBATCH -N2 -n4 --exclusive\nmpirun --bind-to cores a\n", "unknown-policy", 3),
     ] {
         first_warning(folder.path(), script, code, line);
     }

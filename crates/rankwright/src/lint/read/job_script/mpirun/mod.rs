@@ -7,9 +7,9 @@ use super::allocation::Allocation;
 use super::launch_line::LaunchLine;
 use super::mpi::Mpi;
 use crate::files::InputError;
-use crate::lint::read::launch_options::program;
+use crate::lint::read::launch_options::{self, Unknown, program};
 use crate::lint::read::rankfile::map_by;
-use crate::lint::{Arguments, MOST_RANKS, Place, Reading, traps};
+use crate::lint::{Arguments, MOST_RANKS, Place, Reading, similar, traps};
 use crate::units::counted;
 
 /// Options with which another rule says where ranks run.
@@ -26,6 +26,7 @@ pub(super) fn read(
     reading: &mut Reading,
 ) -> Result<(), InputError> {
     let words = own_options(line, allocation)?;
+    warn_of_unknown(line, &words, reading);
     let arguments = Arguments::new(&words);
     if allocation.hosts.len() > 1 {
         refuse_others(line, &words)?;
@@ -47,6 +48,9 @@ pub(super) fn read(
         Some(binding) => binding.split(':').next() == Some("none"),
         None => mpi.is_some_and(Mpi::is_mpich),
     };
+    if let Some(binding) = binding {
+        warn_of_binding(line, binding, reading);
+    }
     if !unbound {
         reading.notes.push(format!("{}: {}", crate::lint::PUS_UNKNOWN, depends(binding, mpi)));
     }
@@ -165,6 +169,47 @@ fn warn_of_slots(
         allocation.counted(host.slots),
     );
     reading.warn(&traps::SLOTS_OF_JOB, line.launch.line, text);
+}
+
+/// What Hydra and Open MPI 4.1 bind to, without a count behind `:`.
+const BIND_TO: [&str; 17] = [
+    "none", "user", "rr", "cpu", "hwthread", "core", "socket", "package", "numa", "numanode",
+    "board", "machine", "l1cache", "l2cache", "l3cache", "l4cache", "l5cache",
+];
+
+/// A mistyped `--bind-to` (`cores`): Open MPI 5.0 takes what begins alike, Intel MPI ignores the option.
+fn warn_of_binding(line: &LaunchLine<'_>, binding: &str, reading: &mut Reading) {
+    let name = binding.split(':').next().unwrap_or_default();
+    let refuses = match line.mpi() {
+        None => "Open MPI 4.1 and MPICH refuse",
+        Some(mpi) if mpi.is_mpich() => "MPICH refuses",
+        Some(_) => return,
+    };
+    if BIND_TO.contains(&name) {
+        return;
+    }
+    let Some(similar) = similar::to(name, BIND_TO.into_iter()) else { return };
+    let text = format!("{refuses} --bind-to {binding}: is {similar} meant?");
+    reading.warn(&traps::POLICY, line.launch.line, text);
+}
+
+/// Options that no `mpirun` has: those that look like a known one are mistyped.
+fn warn_of_unknown(line: &LaunchLine<'_>, words: &[String], reading: &mut Reading) {
+    for Unknown { word, similar } in launch_options::unknown(words) {
+        let number = line.launch.line;
+        let has_none = format!("{} has no option {word}", line.launch.launcher);
+        match similar {
+            Some(similar) => {
+                let dashes = &word[..word.len() - word.trim_start_matches('-').len()];
+                let text = format!("{has_none}, and refuses it: is {dashes}{similar} meant?");
+                reading.warn(&traps::OPTION_UNKNOWN, number, text);
+            }
+            None => {
+                let text = "of Open MPI, MPICH, Intel MPI or PALS";
+                reading.notes.push(format!("line {number}: {has_none} {text} that is known here"));
+            }
+        }
+    }
 }
 
 /// Options with which another rule says where ranks run are an error.

@@ -356,8 +356,8 @@ impl Script<'_> {
             Some("cyclic") => true,
             _ => {
                 let expected =
-                    "-m block, cyclic or arbitrary; the nodes under others are not predicted";
-                return Err(self.wrong(&format!("-m {distribution}"), expected));
+                    "block, cyclic or arbitrary; the nodes under others are not predicted";
+                return Err(self.wrong(&format!("--distribution={distribution}"), expected));
             }
         };
         if tasks < nodes.len() {

@@ -1,5 +1,7 @@
 //! The long options that sbatch and srun have, of Slurm 22.05 to 26.05 (its `src/common/slurm_opt.c`).
 
+use crate::lint::similar;
+
 /// Of both, with a value.
 const WITH_VALUE: &str = "account acctg-freq autocomplete bb bbf begin chdir cluster \
     cluster-constraint clusters comment constraint container container-id context core-spec \
@@ -62,10 +64,7 @@ impl Program {
 
     /// Its option with the most similar name; `None` if none is similar.
     pub(super) fn similar(self, written: &str) -> Option<&'static str> {
-        let similarity = |name: &str| strsim::jaro_winkler(name, written);
-        let names = self.all().map(|(name, _)| name);
-        let best = names.max_by(|a, b| similarity(a).total_cmp(&similarity(b)))?;
-        (similarity(best) > SIMILAR).then_some(best)
+        similar::to(written, self.all().map(|(name, _)| name))
     }
 
     pub(super) fn name(self) -> &'static str {
@@ -96,9 +95,6 @@ impl Program {
         both.chain(of_sbatch).chain(of_srun)
     }
 }
-
-/// From this Jaro-Winkler similarity on, one name may be meant for another.
-const SIMILAR: f64 = 0.9;
 
 #[cfg(test)]
 mod tests {
