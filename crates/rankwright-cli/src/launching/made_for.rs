@@ -11,8 +11,19 @@ pub(crate) fn other_cluster(placement: &PlacementFile, cluster: &Cluster) -> Opt
     other("cluster", of_placement, "--on", (&cluster.name, &given))
 }
 
-/// That a placement was made for another workload than that of `--profile`, if so.
+/// That a placement was made for another workload than that of `--profile`, if so. Of one that was made from a
+/// launcher's file the number of ranks counts.
 pub(crate) fn other_workload(placement: &PlacementFile, workload: &Workload) -> Option<String> {
+    if placement.workload_digest.is_empty() {
+        let placed: Vec<usize> = placement.jobs.iter().map(|job| job.ranks.len()).collect();
+        let wanted: Vec<usize> = workload.jobs.iter().map(|job| job.ranks as usize).collect();
+        return (placed != wanted).then(|| {
+            format!(
+                "the placement has jobs of {placed:?} ranks, `{}` has {wanted:?}",
+                workload.name
+            )
+        });
+    }
     let jobs: Vec<&str> = placement.jobs.iter().map(|job| job.name.as_str()).collect();
     let of_placement = (&*jobs.join(", "), placement.workload_digest.as_str());
     other("workload", of_placement, "--profile", (&workload.name, &digest(workload)))

@@ -61,6 +61,14 @@ pub fn replicate(
     Ok(together(outcomes))
 }
 
+impl Replications {
+    /// One run without noise, as a replay is.
+    #[must_use]
+    pub fn of_one(outcome: Outcome) -> Self {
+        together(vec![outcome])
+    }
+}
+
 fn together(outcomes: Vec<Outcome>) -> Replications {
     let estimate = |of: fn(&Outcome) -> f64| {
         // Stopped simulations are not samples.

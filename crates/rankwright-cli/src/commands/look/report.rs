@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
-use rankwright::choose::Planner;
+use rankwright::choose::{Basis, Planner};
 use rankwright::cluster::read::hostfile;
 use rankwright::cluster::{Cluster, Levels};
 use rankwright::estimate::Load;
@@ -16,7 +16,8 @@ use rankwright::placement::{Granularity, Placement, PlacementFile, RanksPer, Sha
 use rankwright::report::page::{
     Command, Names, PlacementRole, Report as Page, ReportForm, Shown, Simulated,
 };
-use rankwright::sim::replicate;
+use rankwright::sim::replay::{ReplayOptions, Replayer};
+use rankwright::sim::{Progress, Replications, replicate};
 use rankwright::traffic::{Job as TrafficJob, Workload};
 
 use crate::host::signals::interrupt;
@@ -72,6 +73,9 @@ enum Form {
 
 /// Seeds of the simulations of a placement that exists.
 const SEEDS: usize = 5;
+
+/// The most messages of a run that is replayed, for each placement: as `place` does by its default effort.
+const MOST_REPLAYED: u64 = 400_000;
 
 /// The file of a page without --output.
 const PAGE: &str = "report.html";
@@ -271,7 +275,13 @@ impl Report {
         let timed = |job: &TrafficJob| !job.sources.is_empty() || job.flows.is_empty();
         if !workload.jobs.iter().all(timed) {
             let untimed = shown.into_iter();
-            return Ok(untimed.map(|shown| Simulated { shown, replications: None }).collect());
+            let by = Basis::Static;
+            return Ok(untimed.map(|shown| Simulated { shown, replications: None, by }).collect());
+        }
+        if let Some(runs) = replayed(&shown, (cluster, workload), verbosity)? {
+            let by = Basis::Replay;
+            let of_run = |(shown, run)| Simulated { shown, replications: Some(run), by };
+            return Ok(shown.into_iter().zip(runs).map(of_run).collect());
         }
         let search = &self.placing.search;
         let options = self.placing.simulation.options(search.seed(), &inputs::split(profile));
@@ -289,10 +299,40 @@ impl Report {
             if interrupt::requested() {
                 anyhow::bail!("interrupted");
             }
-            all.push(Simulated { shown, replications: Some(runs) });
+            all.push(Simulated { shown, replications: Some(runs), by: Basis::Simulation });
         }
         Ok(all)
     }
+}
+
+/// Replays the recorded calls under each placement, as `place` does; `None` if they were not recorded, are too
+/// many, or cannot all be replayed.
+fn replayed(
+    shown: &[Shown<'_>],
+    (cluster, workload): (&Cluster, &Workload),
+    verbosity: &Verbosity,
+) -> anyhow::Result<Option<Vec<Replications>>> {
+    let recorded: Option<Vec<&Path>> =
+        workload.jobs.iter().map(|job| job.seen.events.as_deref()).collect();
+    let Some(recorded) = recorded.filter(|_| workload.clocked_messages() <= MOST_REPLAYED) else {
+        return Ok(None);
+    };
+    let watch = Watch::new(verbosity, shown.len());
+    let replayer = Replayer::open(&recorded)?;
+    let mut runs = Vec::new();
+    for (at, Shown { placement, .. }) in shown.iter().enumerate() {
+        let how = ReplayOptions::default();
+        let mut observer = |progress: &Progress| watch.observe(at, progress);
+        let replayed = replayer.replay(cluster, placement, how, &mut observer)?;
+        if interrupt::requested() {
+            anyhow::bail!("interrupted");
+        }
+        if !replayed.left_out.is_empty() {
+            return Ok(None);
+        }
+        runs.push(Replications::of_one(replayed.outcome));
+    }
+    Ok(Some(runs))
 }
 
 /// Whether a file is a placement, of any version: a JSON object with the digest of a workload.

@@ -18,8 +18,10 @@ use crate::units::{Bytes, Seconds, counted};
 pub struct Simulated<'a> {
     /// The placement.
     pub shown: Shown<'a>,
-    /// Simulations with several seeds.
+    /// Simulations with several seeds, or one replay.
     pub replications: Option<Replications>,
+    /// What `replications` are; [`Basis::Static`] if there are none.
+    pub by: Basis,
 }
 
 /// Differences below this share are none.
@@ -51,7 +53,7 @@ impl Report {
             .with_workload_facts(workload)
             .with_placements(cluster, workload, &shown);
         report.strategies = Some(StrategyTable {
-            by: if given.replications.is_some() { Basis::Simulation } else { Basis::Static },
+            by: given.by,
             best: given.shown.name.clone(),
             default: default.map(|default| default.shown.name.clone()),
             reason: "The placement that was given, and the launcher's default.".to_owned(),
@@ -125,7 +127,7 @@ fn verdict(cluster: &Cluster, default: Option<&Simulated>, given: &Simulated) ->
     };
     let of_default = format!("the launcher's default ({})", default.shown.name);
     let (text, outcome, details) = match (&default.replications, &given.replications) {
-        (Some(before), Some(after)) => by_times(cluster, &of_default, [before, after]),
+        (Some(before), Some(after)) => by_times((cluster, given.by), &of_default, [before, after]),
         _ => {
             let amounts = [default, given].map(|it| it.shown.load.inter_node.0 as f64);
             // Bytes are counted, so they have no error.
@@ -149,17 +151,17 @@ fn verdict(cluster: &Cluster, default: Option<&Simulated>, given: &Simulated) ->
 
 /// What simulated placements differ in: the end of the run decides, whatever messages wait.
 fn by_times(
-    cluster: &Cluster,
+    (cluster, by): (&Cluster, Basis),
     of_default: &str,
     runs: [&Replications; 2],
 ) -> (String, Outcome, Vec<String>) {
     let waiting = Change {
         amounts: runs.map(|runs| runs.total_waiting.mean),
-        saved: saved_by_seed(runs, |outcome| outcome.total_waiting),
+        saved: saved_by_seed((runs, by), |outcome| outcome.total_waiting),
     };
     let mut end = Change {
         amounts: runs.map(|runs| runs.workload_finish.mean),
-        saved: saved_by_seed(runs, |outcome| outcome.workload_finish),
+        saved: saved_by_seed((runs, by), |outcome| outcome.workload_finish),
     };
     let model = model_error(cluster);
     end.saved.half_width += model;
@@ -180,13 +182,17 @@ fn by_times(
         None => "as early as with".to_owned(),
     };
     let text = format!("The run ends {ends} {of_default}; messages wait {waits}.");
-    let seeds = counted(runs[1].outcomes.len(), "seed");
     let rates = if cluster.rates.calibrated { "" } else { " with assumed rates" };
-    let mut details = vec![format!(
-        "By simulation with {seeds} of each. ± is half of the 95 % interval, and for the end {:.0} % more for what \
-         a simulation{rates} does not know.",
-        100.0 * model
-    )];
+    let (model, seeds) = (100.0 * model, counted(runs[1].outcomes.len(), "seed"));
+    let mut details = vec![match by {
+        Basis::Replay => {
+            format!("By one replay of each. ± is what a replay{rates} does not know: {model:.0} %.")
+        }
+        _ => format!(
+            "By simulation with {seeds} of each. ± is half of the 95 % interval, and for the end {model:.0} % more \
+             for what a simulation{rates} does not know."
+        ),
+    }];
     let opposed = [(Direction::Less, Direction::More), (Direction::More, Direction::Less)];
     if let (Some(end), Some(waiting)) = (end.direction(), waiting.direction())
         && opposed.contains(&(end, waiting))
@@ -197,12 +203,19 @@ fn by_times(
 }
 
 /// The time that the second of two placements saves, as a share of that of the first: the seeds are the
-/// same, so what they have in common cancels.
-fn saved_by_seed([before, after]: [&Replications; 2], time: fn(&Run) -> Seconds) -> Estimate {
+/// same, so what they have in common cancels. A replay has no noise.
+fn saved_by_seed(
+    ([before, after], by): ([&Replications; 2], Basis),
+    time: fn(&Run) -> Seconds,
+) -> Estimate {
     let is_whole = |(before, after): &(&Run, &Run)| before.stopped.or(after.stopped).is_none();
     let runs = before.outcomes.iter().zip(&after.outcomes).filter(is_whole);
     let shares = runs.map(|(before, after)| saved(time(after).0, time(before).0));
-    Estimate::of(&shares.collect::<Vec<f64>>())
+    let shares: Vec<f64> = shares.collect();
+    match (by, &shares[..]) {
+        (Basis::Replay, [share]) => Estimate { mean: *share, half_width: 0.0 },
+        _ => Estimate::of(&shares),
+    }
 }
 
 /// What a placement changes against another.

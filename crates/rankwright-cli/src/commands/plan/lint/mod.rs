@@ -8,9 +8,10 @@ use std::process::ExitCode;
 
 use clap::Args;
 use rankwright::cluster::Cluster;
+use rankwright::files::check_writable;
 use rankwright::launch::{Launcher, Task, shell};
 use rankwright::lint::{FORMATS, Guessed, Reading, TranslateError, read_guessed};
-use rankwright::placement::JobEntry;
+use rankwright::placement::{JobEntry, PlacementFile};
 use rankwright::units::counted;
 
 use crate::host::mpi::launcher::name_here;
@@ -48,6 +49,9 @@ pub(crate) struct Lint {
     /// --cpu-bind, NAME=VALUE), as one quoted string; a whole command line is accepted too
     #[arg(long, value_name = "ARGUMENTS", allow_hyphen_values = true)]
     launcher_args: Option<String>,
+    /// Write where the ranks run to this placement file, for `report FILE --profile app.rwp`, `simulate` and `run`
+    #[arg(long, value_name = "FILE")]
+    placement: Option<PathBuf>,
     /// Translate the file for this launcher
     #[arg(long, value_name = "LAUNCHER", value_parser = LAUNCHER_NAME)]
     to: Option<&'static Launcher>,
@@ -73,12 +77,37 @@ impl Lint {
             let why = " applies to a translation only: give its launcher with --to";
             refuse(&[(self.given.first_of::<TargetOptions>(), why)])?;
         }
+        if let Some(path) = &self.placement {
+            check_writable(path)?;
+        }
         let cluster = self.cluster()?;
         let reading = self.read(cluster.as_ref(), verbosity)?;
-        let translation = match (self.to, &cluster) {
-            (Some(to), Some(cluster)) => Some(self.translate(to, cluster, &reading)?),
+        let placement = match &cluster {
+            Some(cluster) if self.needs_placement() => Some(self.placed(cluster, &reading)?),
             _ => None,
         };
+        let translation = match (self.to, &placement) {
+            (Some(to), Some(placement)) => Some(self.translate(to, placement.clone())?),
+            _ => None,
+        };
+        if let (Some(path), Some(placement)) = (&self.placement, &placement) {
+            placement.write(path)?;
+            let path = path.display();
+            let compares = "compares it with the launcher's default";
+            note(
+                verbosity,
+                format_args!(
+                    "wrote {path}: `rankwright report {path} --profile app.rwp` {compares}"
+                ),
+            );
+        }
+        if translation.is_none() && self.format == Format::Table {
+            output::print(&format!("{}\n", render::summary(&reading)))?;
+        }
+        // What is wrong stands before a table that may be long.
+        if self.format != Format::Json {
+            render::warnings(&reading, &self.file, verbosity);
+        }
         match translation {
             Some(translation) if self.format != Format::Json => output::print(&translation.text)?,
             translation => {
@@ -86,9 +115,6 @@ impl Lint {
                 let verbose = verbosity.verbose;
                 output::print(&render::reading(&reading, self.format, verbose, translation)?)?;
             }
-        }
-        if self.format != Format::Json {
-            render::warnings(&reading, &self.file, verbosity);
         }
         for text in &reading.notes {
             note(verbosity, format_args!("{}: {text}", self.file.display()));
@@ -103,13 +129,27 @@ impl Lint {
         }
     }
 
-    /// The cluster that the user names, or that of the site; a translation needs one.
+    /// Whether the file is converted to a placement.
+    fn needs_placement(&self) -> bool {
+        self.to.is_some() || self.placement.is_some()
+    }
+
+    /// The cluster that the user names, or that of the site; a placement needs one.
     fn cluster(&self) -> anyhow::Result<Option<Cluster>> {
-        let cluster = self.nodes.read_named(self.on.as_deref())?;
-        match (self.to, cluster) {
-            (Some(_), None) => self.nodes.read(None).map(Some),
-            (_, cluster) => Ok(cluster),
+        match self.nodes.read_named(self.on.as_deref())? {
+            None if self.needs_placement() => self.nodes.read(None).map(Some),
+            cluster => Ok(cluster),
         }
+    }
+
+    /// What the file means, as a job of its name.
+    fn placed(&self, cluster: &Cluster, reading: &Reading) -> anyhow::Result<PlacementFile> {
+        let stem = self.file.file_stem().and_then(OsStr::to_str).filter(|stem| *stem != "-");
+        let placement = reading.placement(cluster, stem.unwrap_or("job"));
+        Ok(placement.map_err(|error: TranslateError| {
+            let file = self.file.display();
+            Infeasible(format!("{file}: cannot be translated: {error}"))
+        })?)
     }
 
     fn read(&self, cluster: Option<&Cluster>, verbosity: &Verbosity) -> anyhow::Result<Reading> {
@@ -135,16 +175,8 @@ impl Lint {
     fn translate(
         &self,
         to: &'static Launcher,
-        cluster: &Cluster,
-        reading: &Reading,
+        placement: PlacementFile,
     ) -> anyhow::Result<Translation> {
-        let stem = self.file.file_stem().and_then(OsStr::to_str).filter(|stem| *stem != "-");
-        let placement = reading.placement(cluster, stem.unwrap_or("job")).map_err(
-            |error: TranslateError| {
-                let file = self.file.display();
-                Infeasible(format!("{file}: cannot be translated: {error}"))
-            },
-        )?;
         let words =
             if self.program.is_empty() { &["./a.out".to_owned()] } else { &self.program[..] };
         let line = programs(words)?;

@@ -18,7 +18,7 @@ const MOST_OF_A_CODE: usize = 10;
 /// The most ranks or hosts that a table has without `--verbose`.
 const ROWS_SHOWN: usize = 64;
 
-/// The ranks and the hosts; in JSON also all warnings and the translation, if any. Long tables are cut unless
+/// The ranks and the hosts, in a table below the [`summary`]; in JSON also all warnings and the translation, if any. Long tables are cut unless
 /// `verbose`.
 pub(super) fn reading(
     reading: &Reading,
@@ -35,7 +35,7 @@ pub(super) fn reading(
             if has_programs(reading) {
                 header.push("program");
             }
-            let mut text = summary(reading) + "\n\n";
+            let mut text = "\n".to_owned();
             let most = if verbose { usize::MAX } else { ROWS_SHOWN };
             text += &beginning(&header, rows(reading), most, "more rank");
             text += "\n";
@@ -75,7 +75,7 @@ fn beginning(header: &[&str], mut rows: Vec<Vec<String>>, most: usize, noun: &st
 }
 
 /// Whether the ranks are where the file seems to say, in a line.
-fn summary(reading: &Reading) -> String {
+pub(super) fn summary(reading: &Reading) -> String {
     let ranks = counted(reading.ranks.len(), "rank");
     let hosts = counted(reading.hosts.len(), "host");
     let unbound = reading.ranks.iter().filter(|rank| !rank.bound).count();

@@ -130,3 +130,29 @@ fn a_hundred_thousand_lines_are_read() {
         assert!(text.contains(more), "{text}");
     }
 }
+
+#[test]
+fn a_rankfile_is_compared_with_the_default_by_the_placement_that_it_means() {
+    let folder = tempfile::tempdir().unwrap();
+    let (file, placement) = (folder.path().join("mine.rankfile"), folder.path().join("mine.json"));
+    let (file, placement) = (file.to_str().unwrap(), placement.to_str().unwrap());
+    let line = |rank| format!("rank {rank}=node{} slot={}\n", rank % 2, rank / 2);
+    std::fs::write(file, (0..4).map(line).collect::<String>()).unwrap();
+    let on = ["--on", "testdata/timeline/cluster.toml"];
+    let lint = [&["lint", file, "--from", "openmpi4", "--placement", placement], &on[..]].concat();
+    let output = rankwright(&lint).output().expect("the program starts");
+    assert!(output.status.success(), "{}", transcript(&lint, &output));
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains(&format!("`rankwright report {placement} --profile app.rwp`")), "{said}");
+    let report = |profile| {
+        let report = ["-q", "report", placement, "--format", "json", "--profile", profile];
+        rankwright(&[&report, &on[..]].concat()).output().expect("the program starts")
+    };
+    // The calls were recorded, so they are replayed as `place` does.
+    let of_run = report("testdata/timeline/bursts.rwp");
+    let data: serde_json::Value = serde_json::from_slice(&of_run.stdout).expect("JSON");
+    assert_eq!(data["strategies"]["by"], "replay");
+    assert_eq!(data["verdict"]["outcome"], "no-gain");
+    let other = String::from_utf8(report("pattern:ring:8").stderr).unwrap();
+    assert!(other.contains("the placement has jobs of [4] ranks, `ring-8` has [8]"), "{other}");
+}
