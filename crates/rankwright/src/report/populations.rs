@@ -241,7 +241,18 @@ fn reason(populations: &[Population]) -> String {
         return format!("{} the only number of these that is possible.", nodes(fastest));
     }
     if fastest == cheapest {
-        let cost = if populations[fastest].nodes == 1 { "costs" } else { "cost" };
+        let (cost, plain) = match populations[fastest].nodes {
+            1 => ("costs", "1 node".to_owned()),
+            many => ("cost", format!("{many} nodes")),
+        };
+        let times =
+            populations.iter().filter_map(|it| Some(it.best.as_ref().ok()?.estimate.time.0));
+        let (least, most) = times.fold((f64::INFINITY, 0.0), |(least, most), time| {
+            (f64::min(least, time), f64::max(most, time))
+        });
+        if most <= least * (1.0 + TOLERANCE) {
+            return format!("All take nearly the same time; {plain} {cost} the fewest node-hours.");
+        }
         return format!("{} fastest, and {cost} the fewest node-hours.", nodes(fastest));
     }
     let key = |at: usize| {

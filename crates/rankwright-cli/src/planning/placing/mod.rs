@@ -12,6 +12,7 @@ use rankwright::map::Strategy;
 use rankwright::placement::{Granularity, Placement, PlacementFile, digest};
 use rankwright::report::{Comparison, LauncherDefault, Weakness};
 use rankwright::traffic::Workload;
+use rankwright::units::counted;
 
 pub(crate) use launcher::LauncherOptions;
 
@@ -199,6 +200,17 @@ impl PlacingOptions {
     fn granularity(&self, whole: &Cluster, ranks: usize, verbosity: &Verbosity) -> Granularity {
         let by_options = self.rank_size.is_given() || self.cluster.nodes.is_given();
         let job = batch_job::task_shares().filter(|_| !by_options && !whole.invented);
+        // Without --ntasks Slurm sets no such variable.
+        let tasks: Option<usize> =
+            std::env::var("SLURM_NTASKS").ok().and_then(|it| it.parse().ok());
+        if let (Some((title, _)), Some(tasks)) = (&job, tasks.filter(|tasks| *tasks != ranks)) {
+            let text = format!(
+                "{title} was asked for {tasks} tasks, the workload has {}: srun starts {tasks} unless it gets \
+                 -n {ranks}",
+                counted(ranks, "rank")
+            );
+            output::warn(verbosity, text);
+        }
         let of_job = job.and_then(|(title, shares)| {
             Some((title, granularity_of_tasks(whole, ranks, &shares)?))
         });
