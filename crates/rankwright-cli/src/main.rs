@@ -11,6 +11,7 @@ mod planning;
 
 use std::process::ExitCode;
 
+use anyhow::Context;
 use clap::FromArgMatches;
 
 use output::{exit_code, sources};
@@ -22,11 +23,11 @@ fn main() -> ExitCode {
     host::signals::survive_file_size_limit();
     let matches = match cli::command().try_get_matches() {
         Ok(matches) => matches,
-        Err(error) => cli::explained(error).exit(),
+        Err(error) => return told(&cli::explained(error)),
     };
     let cli = match cli::Cli::from_arg_matches(&matches) {
         Ok(cli) => cli,
-        Err(error) => error.exit(),
+        Err(error) => return told(&error),
     };
     let result = match cli.command {
         Some(command) => commands::execute(command, &cli.verbosity, cli::command),
@@ -42,6 +43,17 @@ fn main() -> ExitCode {
         Err(error) => {
             output::error(&error);
             sources::tell(&cli.verbosity);
+            exit_code::of(&error)
+        }
+    }
+}
+
+/// Prints help, a version or what is wrong with the arguments.
+fn told(text: &clap::Error) -> ExitCode {
+    match text.print().context("standard output") {
+        Ok(()) => u8::try_from(text.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from),
+        Err(error) => {
+            output::error(&error);
             exit_code::of(&error)
         }
     }
