@@ -139,7 +139,7 @@ fn difference(
             (None, Some(cores)) => {
                 format!("{host} core L#{}", list(cores.iter().map(|core| core.0).collect()))
             }
-            (None, None) => host.clone(),
+            (None, None) => format!("{host}, on cores that are not known"),
         }
     };
     let (rank, line) = (one.rank, one.line);
