@@ -14,7 +14,7 @@ use std::process::ExitCode;
 use anyhow::Context;
 use clap::FromArgMatches;
 
-use output::{exit_code, sources};
+use output::{exit_code, sources, stages};
 
 fn main() -> ExitCode {
     host::started();
@@ -37,6 +37,7 @@ fn main() -> ExitCode {
         Ok(code) => {
             if cli.verbosity.verbose {
                 sources::tell(&cli.verbosity);
+                stages::tell(host::started(), &cli.verbosity);
             }
             code
         }

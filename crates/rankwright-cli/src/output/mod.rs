@@ -4,6 +4,7 @@ mod colour;
 pub(crate) mod exit_code;
 pub(crate) mod progress;
 pub(crate) mod sources;
+pub(crate) mod stages;
 mod verbosity;
 
 use std::fmt::Display;

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use anyhow::bail;
 use rankwright::choose::{Candidate, Plan, PlanError, PlanProgress, Planner};
 use rankwright::cluster::{Cluster, is_built_in};
-use rankwright::map::{Problem, StrategyId};
+use rankwright::map::{Problem, Role, StrategyId};
 use rankwright::placement::PlacementError;
 use rankwright::rails::SelectionError;
 use rankwright::report::page::limits;
@@ -15,7 +15,7 @@ use crate::host::signals::termination::ended_by_sigterm;
 use crate::options::SearchOptions;
 use crate::output::exit_code::Infeasible;
 use crate::output::progress::{ProgressLine, Step};
-use crate::output::{self, Verbosity};
+use crate::output::{self, Verbosity, stages};
 
 /// How a planner is run.
 #[derive(Clone, Copy)]
@@ -77,6 +77,7 @@ impl<'a> Planning<'a> {
             if !keep_best && matches!(progress, PlanProgress::Simulation { .. }) {
                 interrupt::watch();
             }
+            stages::begin(stage(progress));
             if !line.is_hidden() {
                 line.show(step(self.name, progress, clock.is_some()));
             }
@@ -89,6 +90,7 @@ impl<'a> Planning<'a> {
             None => planner.plan(),
         });
         drop(line);
+        stages::begin("answer");
         let plan = plan.map_err(without_transparent);
         let plan = plan.map_err(|error| with_next_step(error, cluster))?;
         if plan.stopped && !keep_best {
@@ -96,6 +98,21 @@ impl<'a> Planning<'a> {
         }
         warn_of_limits(&plan, verbosity);
         Ok(plan)
+    }
+}
+
+/// What a planner does, for the times of `--verbose`. Strategies that do not search run side by side.
+fn stage<'a>(progress: &PlanProgress<'a>) -> &'a str {
+    match *progress {
+        PlanProgress::Strategy { strategy, .. }
+            if strategy.entry().searches() || strategy.entry().role == Role::StartsFromOthers =>
+        {
+            strategy.name()
+        }
+        PlanProgress::Strategy { .. } => "quick strategies",
+        PlanProgress::Simulation { .. } => "simulations",
+        PlanProgress::Replay => "replays",
+        _ => "planning",
     }
 }
 

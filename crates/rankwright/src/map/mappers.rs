@@ -1,6 +1,6 @@
 //! The table of strategies: it feeds the command line, its help, the documentation and the tests.
 
-use super::options::{OptionEntry, Options, SEED, WEIGHTS};
+use super::options::{MOVES, OptionEntry, Options, SEED, WEIGHTS};
 #[cfg(feature = "scotch")]
 use super::strategies::drb::Drb;
 use super::strategies::job_spreading::{mapping_2012, mapping_2013};
@@ -277,6 +277,12 @@ pub(super) enum Make {
 }
 
 impl MapperEntry {
+    /// Whether it searches: by its effort, a number of moves, or until a limit of time.
+    #[must_use]
+    pub fn searches(&self) -> bool {
+        self.options.iter().any(|option| option.name == MOVES.name)
+    }
+
     /// The mapper with these options; `None` for one that chooses among others.
     pub(super) fn prepare(
         &self,

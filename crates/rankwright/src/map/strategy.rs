@@ -106,7 +106,7 @@ impl Strategy {
     /// Whether it searches until its time limit, if there is one.
     #[must_use]
     pub fn searches(&self) -> bool {
-        !self.chooses() && self.entry().options.iter().any(|option| option.name == MOVES.name)
+        !self.chooses() && self.entry().searches()
     }
 
     /// [`MapperEntry::largest_at_start`].
