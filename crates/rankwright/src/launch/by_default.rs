@@ -107,6 +107,12 @@ pub(super) const SLURM: ByDefault = ByDefault {
     mapping_was_tried: true,
 };
 
+/// No Cray was there to try it.
+pub(super) const CRAYMPICH: ByDefault = ByDefault { mapping_was_tried: false, ..SLURM };
+
+/// As Open MPI 4, because the launcher behind it is not known.
+pub(super) const NUMACTL: ByDefault = ByDefault { mapping_was_tried: false, ..OPENMPI4 };
+
 pub(super) const FLUX: ByDefault = ByDefault {
     before: &["run"],
     agent: |_| Vec::new(),

@@ -54,7 +54,7 @@ pub mod shell;
 
 use std::fmt;
 
-use by_default::{ByDefault, FLUX, HYDRA, OPENMPI4, OPENMPI5, SLURM};
+use by_default::{ByDefault, CRAYMPICH, FLUX, HYDRA, NUMACTL, OPENMPI4, OPENMPI5, SLURM};
 pub use request::{Binding, Request, Task};
 use request::{Part, text_file};
 use serde::Serialize;
@@ -205,7 +205,7 @@ pub const LAUNCHERS: &[Launcher] = &[
         software: Software::Slurm,
         program: "srun",
         splits_hosts: false,
-        by_default: &SLURM,
+        by_default: &CRAYMPICH,
         write: launchers::craympich::write,
     },
     Launcher {
@@ -214,7 +214,7 @@ pub const LAUNCHERS: &[Launcher] = &[
         software: Software::OpenMpi(4),
         program: "mpirun",
         splits_hosts: false,
-        by_default: &OPENMPI4,
+        by_default: &NUMACTL,
         write: launchers::numactl::write,
     },
 ];

@@ -174,6 +174,8 @@ traps! {
         "--ntasks-per-node times the nodes is not --ntasks: srun spreads --ntasks evenly; if there are more than fit, sbatch refuses the job.";
     SWITCHES = "more-switches-than-needed", "Slurm, PBS, LSF",
         "The nodes of the job are below more switches than necessary.";
+    SWITCH_ORDER = "switches-alternate", "Slurm, PBS, LSF",
+        "In the order of their names, in which ranks fill them, the nodes of the job return to a switch that they have left.";
     SLOTS_OF_JOB = "more-ranks-than-granted", "PBS, LSF, Slurm",
         "A host gets more ranks than its batch system has in mind for it (mpiprocs=, ppn=, ptile=, --ntasks-per-node): Open MPI refuses this, Hydra does not.";
     MPIPROCS = "mpiprocs-missing", "PBS Professional",
@@ -195,7 +197,7 @@ traps! {
     TWO_PACKAGES = "rank-on-two-packages", "PALS, aprun",
         "The CPUs of a rank are on two packages, although they would fit on one.";
     DEVICE_FIXED = "one-device-for-all-ranks", "PRRTE after Open MPI 5.0",
-        "UCX_NET_DEVICES is exported for all ranks, although --map-by device= places them next to different devices.";
+        "UCX_NET_DEVICES or another variable for network devices is exported for all ranks, although --map-by device= places them next to different devices.";
     ORDER_UNUSED = "rank-order-not-used", "Cray MPICH",
         "MPICH_RANK_ORDER is read only with MPICH_RANK_REORDER_METHOD=3.";
     ORDER_DISTRIBUTION = "rank-order-distribution", "Cray MPICH",

@@ -21,7 +21,7 @@ pub use answer::{Answer, AnswerRow, LauncherDefault, Role, Verdict, Weakness};
 pub use cluster_picture::cluster_picture;
 pub use comparison::{
     Comparison, EvaluatedRow, EvaluationRow, LevelCutRow, MemoryRow, NicLoadRow, NicRow,
-    StrategyRow,
+    StrategyParts, StrategyRow,
 };
 pub use json::to_json;
 pub use mapping::{GpuReport, mapping_table, ranks_of_nodes};

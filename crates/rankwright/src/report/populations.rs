@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::StrategyParts;
 use crate::choose::{MemoryTraffic, NotPopulated, Populated, Population, Preference, TimeEstimate};
 use crate::cluster::Cluster;
 use crate::ids::format_index_list;
@@ -47,6 +48,9 @@ pub struct PopulationRow {
     pub most_ranks_per_node: Option<usize>,
     /// The strategy of the best placement, with options.
     pub strategy: Option<String>,
+    /// Its name and its options; absent if the ranks do not fit.
+    #[serde(flatten)]
+    pub parts: Option<StrategyParts>,
     /// Run time of the jobs, seconds.
     pub time_s: Option<f64>,
     /// Number of nodes times run time, hours.
@@ -193,6 +197,7 @@ impl PopulationRow {
             fewest_ranks_per_node: best.map(|best| best.ranks_per_node.0),
             most_ranks_per_node: best.map(|best| best.ranks_per_node.1),
             strategy: best.map(|best| best.candidate.strategy.to_string()),
+            parts: best.map(|best| StrategyParts::from(&best.candidate.strategy)),
             time_s: best.map(|best| best.estimate.time.0),
             node_hours: population.node_hours(),
             busiest_nic_time_s: best.map(|best| best.candidate.load.busiest_nic_time().0),

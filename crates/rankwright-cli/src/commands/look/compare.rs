@@ -28,9 +28,19 @@ use crate::output::{self, Verbosity};
 use crate::planning::simulations::Watch;
 use crate::planning::{comparison, plan, reports};
 
+const COLUMNS: &str = "\
+Columns of the result:
+  waiting        summed over all messages, so that it can exceed the run time
+  finish         arrival of the last message
+  seeds          longest simulations that include the strategy; replayed: whether its calls were
+  model: ..      the same by the queueing model
+  between nodes  bytes between nodes
+  busiest NIC    time that it needs for its bytes
+  hops/byte      links and buses that a byte passes, on average";
+
 /// Options of `rankwright compare`.
 #[derive(Debug, Args)]
-#[command(after_help = strategy_help())]
+#[command(after_help = format!("{COLUMNS}\n\n{}", strategy_help()))]
 pub(crate) struct Compare {
     #[command(flatten)]
     given: Given,

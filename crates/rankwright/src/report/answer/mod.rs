@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::PermutationReport;
+use super::{PermutationReport, StrategyParts};
 use crate::choose::{Candidate, Gain, Plan, RunTimes};
 use crate::cluster::Cluster;
 use crate::ids::NodeId;
@@ -63,6 +63,9 @@ pub struct AnswerRow {
     pub role: Role,
     /// The strategy, with options.
     pub strategy: StrategyId,
+    /// Its name and its options.
+    #[serde(flatten)]
+    pub parts: StrategyParts,
     /// Whether its times are estimates, because only better placements were replayed; absent if not.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub estimated: bool,
@@ -225,6 +228,7 @@ impl Facts<'_> {
         AnswerRow {
             role,
             strategy: candidate.strategy.clone(),
+            parts: StrategyParts::from(&candidate.strategy),
             estimated: self
                 .plan
                 .evaluation

@@ -2,8 +2,7 @@
 
 mod evaluated;
 mod explain;
-
-use std::collections::BTreeMap;
+mod strategy_parts;
 
 use serde::Serialize;
 
@@ -14,6 +13,7 @@ use crate::estimate::{Direction, LevelCut};
 use crate::map::StrategyId;
 use crate::units::Seconds;
 pub use evaluated::{EvaluatedRow, EvaluationRow};
+pub use strategy_parts::StrategyParts;
 
 /// A comparison of strategies. Its JSON form is described in `docs/src/formats.md`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -50,10 +50,9 @@ pub struct Comparison {
 pub struct StrategyRow {
     /// Its name, with options.
     pub name: StrategyId,
-    /// Its name without options.
-    pub strategy_name: &'static str,
-    /// Its options that were set, by name.
-    pub strategy_options: BTreeMap<String, String>,
+    /// Its name and its options.
+    #[serde(flatten)]
+    pub parts: StrategyParts,
     /// The strategy that proposed its mapping, if that is another one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub made_by: Option<StrategyId>,
@@ -379,10 +378,7 @@ impl StrategyRow {
         let cut = |cut: &LevelCut| LevelCutRow { level: cut.level.to_string(), bytes: cut.bytes.0 };
         Self {
             name: candidate.strategy.clone(),
-            strategy_name: candidate.strategy.name(),
-            strategy_options: (candidate.strategy.options())
-                .map(|(name, value)| (name.to_owned(), value.to_owned()))
-                .collect(),
+            parts: StrategyParts::from(&candidate.strategy),
             made_by: (candidate.made_by != candidate.strategy).then(|| candidate.made_by.clone()),
             evaluated: EvaluatedRow::new(candidate).filter(|_| with_times),
             run_time_s: None,

@@ -140,10 +140,11 @@ impl StrategyTable {
 
 impl StrategyRow {
     fn new(row: &Compared, role: Option<StrategyRole>) -> Self {
-        let options = row.strategy_options.iter().map(|(name, value)| format!("{name}={value}"));
+        let options =
+            row.parts.strategy_options.iter().map(|(name, value)| format!("{name}={value}"));
         Self {
             name: row.name.to_string(),
-            strategy_name: row.strategy_name.to_owned(),
+            strategy_name: row.parts.strategy_name.clone(),
             strategy_options: options.collect::<Vec<_>>().join(","),
             role,
             run_time_s: row.run_time_s,

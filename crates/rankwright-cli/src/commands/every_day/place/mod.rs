@@ -33,9 +33,20 @@ Examples: rankwright place app.rwp --on cluster.toml -- ./app input.dat
           rankwright place app.rwp --on cluster.toml --nodes 4..16
           rankwright place cg.rwp ep.rwp --on cluster.toml --report report.html";
 
+const COLUMNS: &str = "\
+Columns of the result:
+  run time       expected, of the whole program; recorded run time plus simulated difference
+  gain           share of the run time that is saved against the launcher's default
+  communication  run time without the computing time of the rank that computes longest
+  waiting, end   without a recorded run: waiting summed over all messages, arrival of the last one
+  between nodes  bytes between nodes, and their share of all bytes
+  busiest NIC    share of the run in which it is busy; without message timing the time for its bytes
+  nodes, ranks/node, hops/byte
+                 nodes with ranks; ranks on each of them; links and buses that a byte passes";
+
 /// Options of `rankwright place`.
 #[derive(Debug, Args)]
-#[command(after_help = format!("{EXAMPLES}\n\n{}", strategy_help()))]
+#[command(after_help = format!("{EXAMPLES}\n\n{COLUMNS}\n\n{}", strategy_help()))]
 pub(crate) struct Place {
     #[command(flatten)]
     given: Given,

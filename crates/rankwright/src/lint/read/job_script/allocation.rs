@@ -124,6 +124,7 @@ pub(super) fn warn_of_switches(
         more
     });
     let needed = needed.count();
+    warn_of_order(&nodes.iter().filter_map(switch).collect::<Vec<_>>(), used.len(), line, reading);
     if used.len() > needed {
         let text = format!(
             "the {} of the job are below {}, but {needed} would do; {}",
@@ -132,5 +133,19 @@ pub(super) fn warn_of_switches(
             remedy(needed)
         );
         reading.warn(&traps::SWITCHES, line, text);
+    }
+}
+
+/// Warns of nodes, each by its switch, whose order returns to a switch that it has left.
+fn warn_of_order(switches: &[usize], used: usize, line: Option<usize>, reading: &mut Reading) {
+    let runs = switches.chunk_by(|one, next| one == next).count();
+    if runs > used {
+        let text = format!(
+            "in the order of their names the nodes of the job go {} times from one switch to another, where {} would \
+             do: ranks that follow each other are below different switches; `rankwright place` orders them",
+            runs - 1,
+            used - 1
+        );
+        reading.warn(&traps::SWITCH_ORDER, line, text);
     }
 }

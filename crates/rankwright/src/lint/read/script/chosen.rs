@@ -16,7 +16,8 @@ const GPUS: [&str; 5] = [
 ];
 
 /// The variables that name network devices for MPI.
-const NICS: [&str; 3] = ["UCX_NET_DEVICES", "OMPI_MCA_btl_openib_if_include", "FI_CXI_DEVICE_NAME"];
+pub(in crate::lint) const NICS: [&str; 3] =
+    ["UCX_NET_DEVICES", "OMPI_MCA_btl_openib_if_include", "FI_CXI_DEVICE_NAME"];
 
 /// Adds to a rank what its script chose. Returns what is not known, and GPUs that are filtered twice.
 pub(super) fn choose(

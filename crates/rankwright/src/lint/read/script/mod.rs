@@ -29,6 +29,7 @@ use crate::launch::MPI_LAUNCHERS;
 use crate::lint::machines::{Machines, short};
 use crate::lint::{MOST_RANKS, Place, RankReading, Reading, Source, listed, program_of, traps};
 use crate::units::counted;
+pub(in crate::lint) use chosen::NICS;
 use environment::Position;
 pub(in crate::lint) use environment::{Starter, of_a_rank};
 use run::{Shell, Started};

@@ -1,13 +1,17 @@
 //! The traps of scripts.
 
+use std::path::Path;
+
 use super::Script;
 use super::job::Counts;
 use super::options::{Options, Unknown};
-use crate::lint::read::script::of_a_rank;
-use crate::lint::{Reading, traps};
+use crate::lint::read::script::{NICS, of_a_rank};
+use crate::lint::{Arguments, Reading, traps};
 use crate::units::counted;
 
 const METHOD: &str = "MPICH_RANK_REORDER_METHOD";
+/// The file that Cray MPICH looks for in the folder where the job starts.
+const ORDER_FILE: &str = "MPICH_RANK_ORDER";
 
 /// Traps of the options of srun.
 pub(super) fn of_srun(script: &Script<'_>, step: &Options, counts: &Counts, reading: &mut Reading) {
@@ -129,12 +133,14 @@ pub(super) fn of_exports(script: &Script<'_>, reading: &mut Reading) {
     let named = (1..).zip(script.source.text.lines()).find(|(_, line)| {
         let line = line.split(" #").next().unwrap_or_default();
         !line.starts_with('#')
-            && ["MPICH_RANK_ORDER", "MPICH_RANK_REORDER_FILE"]
-                .iter()
-                .any(|name| line.contains(name))
+            && [ORDER_FILE, "MPICH_RANK_REORDER_FILE"].iter().any(|name| line.contains(name))
     });
     let method = script.exported(METHOD);
-    if let Some((line, _)) = named {
+    // srun starts the job from the script's folder, as far as is known.
+    let beside = script.launch.launcher == "srun"
+        && Path::new(script.source.file).with_file_name(ORDER_FILE).is_file();
+    let named = named.map(|(line, _)| line).or(beside.then_some(script.launch.line));
+    if let Some(line) = named {
         match method {
             Some((Some("3"), line)) => {
                 let text = "the ranks shown are tasks; for those in the order of the file: \
@@ -154,13 +160,18 @@ pub(super) fn of_exports(script: &Script<'_>, reading: &mut Reading) {
         script.launch.words.iter().any(|word| {
             word.text.starts_with("device=") || word.text.starts_with("--map-by=device=")
         });
-    if let Some((_, line)) =
-        script.exported("UCX_NET_DEVICES").filter(|_| device && script.launch.launcher != "srun")
-    {
-        let text =
-            "UCX_NET_DEVICES is the same for all ranks, whatever device --map-by device= of later \
-                    versions of PRRTE places them next to; leave one of them out"
-                .to_owned();
-        reading.warn(&traps::DEVICE_FIXED, line, text);
+    if device && script.launch.launcher != "srun" {
+        let words: Vec<String> = script.launch.words.iter().map(|word| word.text.clone()).collect();
+        for name in NICS {
+            let of_options = Arguments::new(&words).variable(name).map(|_| script.launch.line);
+            let Some(line) = script.exported(name).map(|(_, line)| line).or(of_options) else {
+                continue;
+            };
+            let text = format!(
+                "{name} is the same for all ranks, whatever device --map-by device= of later versions of \
+                 PRRTE places them next to; leave one of them out"
+            );
+            reading.warn(&traps::DEVICE_FIXED, line, text);
+        }
     }
 }
