@@ -54,7 +54,7 @@ impl Reading {
         let ranks = u32::try_from(self.ranks.len()).unwrap_or(u32::MAX);
         let jobs = vec![JobPlacement { name: name.clone(), ranks: places? }];
         let shape = JobShape { name: name.clone(), ranks };
-        let placement = Placement::new(cluster, &[shape], "as the launcher file says", jobs)?;
+        let placement = Placement::new(cluster, &[shape], "the launcher's file", jobs)?;
         let used: std::collections::BTreeSet<NodeId> =
             placement.ranks().map(|rank| rank.node).collect();
         let entry = |(rank, place): (&RankReading, &RankPlacement)| RankEntry {

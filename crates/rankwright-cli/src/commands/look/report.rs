@@ -235,7 +235,8 @@ impl Report {
         let line = (!self.program.is_empty()).then(|| programs(&self.program)).transpose()?;
         let (fabric, folder) = (self.launcher.fabric(), path.with_extension("launch"));
         let launches = preview(&file, launcher, fabric, &folder, line.as_ref());
-        let report = with_launches(report, launches, path, &program);
+        let mut report = with_launches(report, launches, path, &program);
+        report.commands.extend(to_launch((path, &folder), launcher, &program));
         let on = (self.placing.cluster.name(), lab::entry_to(&cluster));
         let names = reports::names_of(profile, on, workload.rank_count(), program);
         Ok((report, Names { placement: name.clone(), ..names }))
@@ -303,6 +304,18 @@ impl Report {
         }
         Ok(all)
     }
+}
+
+/// How to write the launch files of a placement to a folder, if that is not there.
+fn to_launch(
+    (file, folder): (&Path, &Path),
+    launcher: &Launcher,
+    program: &str,
+) -> Option<Command> {
+    let [file, to] = [file, folder].map(|path| shell::quote(&path.display().to_string()));
+    let text = format!("rankwright launch {file} --for {} -o {to} -- {program}", launcher.name);
+    let title = "Write these launch files".to_owned();
+    (!folder.is_dir()).then_some(Command { title, text, file: None })
 }
 
 /// Replays the recorded calls under each placement, as `place` does; `None` if they were not recorded, are too

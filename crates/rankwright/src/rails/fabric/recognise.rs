@@ -9,8 +9,10 @@ use crate::placement::{JobEntry, PlacementFile};
 /// Several stacks could drive the devices of a job.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "the placement gives rank {rank} the device {devices}, but which stack drives it is not known: \
-     say --fabric with one of {stacks}"
+    "the placement gives rank {rank} the device{} {devices}, but which stack drives {} is not known: \
+     say --fabric with one of {stacks}",
+    if devices.contains(", ") { "s" } else { "" },
+    if devices.contains(", ") { "them" } else { "it" }
 )]
 pub struct AmbiguousStack {
     /// The first rank with devices.

@@ -193,6 +193,12 @@ impl Facts<'_> {
         (Verdict::ShorterRun, text)
     }
 
+    /// The numbers of nodes of the best and of the launcher's default, if the best has more.
+    fn more_nodes(&self, default: usize, best: usize) -> Option<(usize, usize)> {
+        let nodes = |at: usize| self.plan.candidates[at].score.nodes;
+        nodes(best).zip(nodes(default)).filter(|(more, less)| more > less)
+    }
+
     /// Why the best is written although it may gain nothing: because messages wait less, if they do.
     fn why_written(&self, default: usize, best: usize) -> String {
         let written = self.plan.candidates[best].strategy.name();
@@ -200,7 +206,10 @@ impl Facts<'_> {
         let less = waiting(best) < waiting(default);
         let share = percent(1.0 - waiting(best) / waiting(default).max(f64::MIN_POSITIVE));
         let why = if less { format!(" because messages wait {share} less") } else { String::new() };
-        format!("{written} is written{why}; the default may be kept")
+        let price = self.more_nodes(default, best).map_or(String::new(), |(more, less)| {
+            format!(" (it takes {more} nodes instead of {less})")
+        });
+        format!("{written} is written{why}{price}; the default may be kept")
     }
 
     /// The answer for message timing without a recorded run: the ranks send at given rates.
@@ -224,12 +233,11 @@ impl Facts<'_> {
             let waits = waits.replacen("Messages", "messages", 1);
             let closed = self.plan.evaluation.as_ref().is_some_and(|it| it.rule.closed_loop);
             let why = if closed { "" } else { ": rates fix when ranks send" };
-            let price = match (score(best).nodes, score(default).nodes) {
-                (Some(more), Some(less)) if more > less => {
-                    format!("; it takes {more} nodes instead of {less}")
-                }
-                _ => String::new(),
-            };
+            let price = self.more_nodes(default, best).map_or(String::new(), |(more, less)| {
+                format!(
+                    "; it takes {more} nodes instead of {less} (`--nodes {less}` keeps to as many)"
+                )
+            });
             let text =
                 format!("No gain in run time: {waits}, but the run is as long{part}{why}{price}.");
             return (Verdict::LessWaiting, text);

@@ -93,7 +93,7 @@ impl Place {
             None => (self.placing.cluster.read()?, None),
         };
         let mut job = self.placing.job(whole, strategies, line.as_ref(), verbosity)?;
-        let launcher = self.files.launcher.find(&job.workload);
+        let launcher = self.files.launcher.find_for_all(&job.workload, verbosity);
         let best = match counts {
             Some(counts) => {
                 let candidate = self.best_of(&counts, &job, verbosity)?;

@@ -147,8 +147,19 @@ impl Lint {
         let stem = self.file.file_stem().and_then(OsStr::to_str).filter(|stem| *stem != "-");
         let placement = reading.placement(cluster, stem.unwrap_or("job"));
         Ok(placement.map_err(|error: TranslateError| {
-            let file = self.file.display();
-            Infeasible(format!("{file}: cannot be translated: {error}"))
+            let (file, cannot) = (
+                self.file.display(),
+                match self.to {
+                    Some(_) => "cannot be translated",
+                    None => "is no placement",
+                },
+            );
+            let told = reading.notes.iter().find(|note| note.starts_with("the PUs "));
+            let unknown = matches!(error, TranslateError::UnknownPlace { .. });
+            match told.filter(|_| unknown) {
+                Some(why) => Infeasible(format!("{file}: {cannot}: {why}")),
+                None => Infeasible(format!("{file}: {cannot}: {error}")),
+            }
         })?)
     }
 

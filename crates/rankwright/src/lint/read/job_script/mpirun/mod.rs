@@ -36,8 +36,17 @@ pub(super) fn read(
     let ranks = number(line, arguments, &["-n", "-np", "--np", "--n"])?;
     let room = per_host.map_or(slots, |each| each.saturating_mul(allocation.hosts.len()));
     let ranks = ranks.unwrap_or(room);
-    if ranks > room || room > MOST_RANKS {
+    if ranks > room && per_host.is_some() || ranks.max(room) > MOST_RANKS {
         return Err(too_many(line, allocation, (ranks, room, per_host)));
+    }
+    if ranks > room {
+        let text = format!(
+            "{} for {}: Open MPI refuses this, Hydra starts again at the first host{}",
+            counted(ranks, "rank"),
+            allocation.counted(room),
+            what_counts(allocation).map_or(String::new(), |what| format!("; {what}"))
+        );
+        reading.warn(&traps::SLOTS_OF_JOB, line.launch.line, text);
     }
     let mpi = line.mpi();
     if is_mapped(line, arguments, reading) {
@@ -58,7 +67,7 @@ pub(super) fn read(
         .hosts
         .iter()
         .flat_map(|host| std::iter::repeat_n(&host.name, per_host.unwrap_or(host.slots)));
-    for (rank, host) in order.take(ranks).enumerate() {
+    for (rank, host) in order.cycle().take(ranks).enumerate() {
         let place = if unbound { Place::Unbound } else { Place::Unknown };
         reading.add(rank, host, place, line.launch.line);
     }
@@ -145,12 +154,19 @@ fn too_many(
     }
     let found = format!("{} for {}", counted(ranks, "rank"), allocation.counted(room));
     let error = line.wrong(&found, &format!("a {} of the job for every rank", allocation.slot));
-    match allocation.list {
-        Some("$PBS_NODEFILE") => error.with_advice(
+    match what_counts(allocation) {
+        Some(advice) => error.with_advice(advice),
+        None => error,
+    }
+}
+
+/// What says how many ranks a job is meant to have.
+fn what_counts(allocation: &Allocation) -> Option<&'static str> {
+    match allocation.list? {
+        "$PBS_NODEFILE" => Some(
             "mpiprocs= of the chunks (ppn= of Torque) is the number of their ranks, 1 without it",
         ),
-        Some(_) => error.with_advice("#BSUB -n is the number of ranks of the job"),
-        None => error,
+        _ => Some("#BSUB -n is the number of ranks of the job"),
     }
 }
 
@@ -202,7 +218,7 @@ fn warn_of_unknown(line: &LaunchLine<'_>, words: &[String], reading: &mut Readin
             Some(similar) => {
                 let dashes = &word[..word.len() - word.trim_start_matches('-').len()];
                 let text = format!("{has_none}, and refuses it: is {dashes}{similar} meant?");
-                reading.warn(&traps::OPTION_UNKNOWN, number, text);
+                reading.refuse(&traps::OPTION_UNKNOWN, number, text);
             }
             None => {
                 let text = "of Open MPI, MPICH, Intel MPI or PALS";

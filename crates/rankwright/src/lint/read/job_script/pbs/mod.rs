@@ -130,6 +130,12 @@ mod tests {
     }
 
     #[test]
+    fn more_ranks_than_the_job_has_start_again_at_the_first_host() {
+        let wraps = ("0 0 1 1 0".to_owned(), vec!["more-ranks-than-granted"]);
+        assert_eq!(read("#PBS -l select=2:mpiprocs=2\nmpirun -np 5 a"), Ok(wraps));
+    }
+
+    #[test]
     fn options_of_qsub_and_variables_are_kept_apart() {
         let script = "#!/bin/bash\n#PBS -N x\nN=$(nproc)\nmpirun -np $N ./a";
         for options in
@@ -148,7 +154,6 @@ mod tests {
         for (script, found) in [
             ("#PBS -l select=0:ncpus=2\nmpirun a", "job:2: found -l select=0:ncpus=2"),
             ("#PBS -l procs=8\nmpirun a", "job:2: found -l procs=8"),
-            ("#PBS -l select=2:mpiprocs=2\nmpirun -np 5 a", "5 ranks for 4 processes of the job"),
             ("#PBS -l select=2\nmpiexec -n 4 --depth 2 a", "mpiexec without --ppn"),
             ("#PBS -l select=2\naprun -n 5 -N 2 a", "5 ranks on 2 nodes with room for 4"),
             ("#PBS -l select=2\naprun -n 4 -N 2 -cc 0:x a", "-cc 0:x"),

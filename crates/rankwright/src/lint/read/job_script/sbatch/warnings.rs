@@ -87,7 +87,7 @@ pub(super) fn of_unknown_options(options: &Options, reading: &mut Reading) {
         let line = Some(*line).filter(|line| *line > 0);
         if begins.len() > 1 {
             let all = begins.join(", --");
-            let text = format!("--{name} may be --{all}: {program_name} refuses it");
+            let text = format!("{program_name} refuses --{name}: it may mean --{all}");
             reading.refuse(&traps::OPTION_UNKNOWN, line, text);
             continue;
         }
@@ -95,7 +95,7 @@ pub(super) fn of_unknown_options(options: &Options, reading: &mut Reading) {
         match program.similar(name) {
             Some(similar) => {
                 let text = format!("{has_none}, and refuses it: is --{similar} meant?");
-                reading.warn(&traps::OPTION_UNKNOWN, line, text);
+                reading.refuse(&traps::OPTION_UNKNOWN, line, text);
             }
             // Options of plugins are as good as any other where they are installed.
             None => {
