@@ -83,7 +83,7 @@ fn without_version(library: &str) -> &str {
         |word: &str| word.trim_start_matches('v').starts_with(|c: char| c.is_ascii_digit());
     let version = library.split(' ').find(|word| is_version(word));
     let end = version.and_then(|version| library.find(version)).unwrap_or(library.len());
-    library[..end].trim()
+    library[..end].trim().trim_end_matches("Version:").trim()
 }
 
 #[cfg(test)]
@@ -92,7 +92,8 @@ mod tests {
 
     #[test]
     fn names_of_libraries_have_no_version() {
-        let names = ["Open MPI v4.1.4", "MPICH 4.0.2", "Intel(R) MPI Library 2021.9", "MPI", ""];
+        let names =
+            ["Open MPI v4.1.4", "MPICH Version: 4.0.2", "Intel(R) MPI Library 2021.9", "MPI", ""];
         let without = ["Open MPI", "MPICH", "Intel(R) MPI Library", "MPI", ""];
         assert_eq!(names.map(without_version), without);
     }

@@ -43,7 +43,7 @@ impl TomlText<'_> {
     pub(crate) fn syntax(&self, error: &::toml::de::Error, expected: &str) -> InputError {
         let message = error.message().trim().replace('\n', " ");
         let (found, expected) = match message.split_once(", expected ") {
-            Some((found, expected)) => (found.to_owned(), expected.to_owned()),
+            Some((found, expected)) => in_words(found, expected),
             None => match message.strip_prefix("missing field ") {
                 Some(field) => (format!("no field {field}"), format!("{field} in this table")),
                 None => (message, expected.to_owned()),
@@ -65,5 +65,78 @@ impl TomlText<'_> {
         let wrong =
             |e: UnitError| self.error(text.span(), field, format!("`{}`", e.found), e.expected);
         text.get_ref().parse().map_err(wrong)
+    }
+}
+
+/// What the parser found and expected, in the words of a person who writes the file.
+fn in_words(found: &str, expected: &str) -> (String, String) {
+    // Words that begin like `nan`, `inf`, `true` or `false` are taken for these.
+    let is_word = ["`nan`", "`inf`", "`true`", "`false`"].contains(&expected);
+    let known = match found {
+        _ if is_word => Some(("a text without quotes", "a text in quotes")),
+        "string values must be quoted" => Some(("a text without quotes", "a text in quotes")),
+        "key with no value" => Some(("a name without a value", "NAME = VALUE")),
+        "unclosed array table" => Some(("`[[` that is not closed", "`]]` behind the name")),
+        "unclosed table" => Some(("`[` that is not closed", "`]` behind the name")),
+        _ => None,
+    };
+    if let Some((found, expected)) = known {
+        return (found.to_owned(), expected.to_owned());
+    }
+    let Some(value) = found.strip_prefix("invalid type: ") else {
+        return (found.to_owned(), expected.to_owned());
+    };
+    let (kind, text) = value.split_once(' ').unwrap_or((value, ""));
+    let text = text.trim_start_matches("point ").trim_matches('`');
+    let found = match kind {
+        "integer" | "floating" => format!("the number {text}"),
+        "string" => format!("the text {text}"),
+        "boolean" => text.to_owned(),
+        "sequence" => "a list".to_owned(),
+        "map" => "a table".to_owned(),
+        _ => value.to_owned(),
+    };
+    let expected = match expected {
+        "a string" => "a text in quotes",
+        "a sequence" => "a list in [ ]",
+        "a boolean" => "true or false",
+        "u8" | "u16" | "u32" | "u64" | "usize" => "a whole number",
+        "i64" => "a whole number, perhaps negative",
+        "f32" | "f64" => "a number",
+        expected if expected.starts_with("struct ") => "a table",
+        expected => expected,
+    };
+    (found, expected.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, serde::Deserialize)]
+    #[expect(dead_code, reason = "only read")]
+    struct Row {
+        names: String,
+        count: Option<u32>,
+        list: Option<Vec<String>>,
+    }
+
+    #[test]
+    fn mistakes_are_told_in_the_words_of_who_writes_the_file() {
+        for (text, told) in [
+            ("names = n0", "f:1: found a text without quotes, expected a text in quotes"),
+            ("names = host0", "f:1: found a text without quotes, expected a text in quotes"),
+            ("names = tx0", "f:1: found a text without quotes, expected a text in quotes"),
+            ("names = 3", "f:1: found the number 3, expected a text in quotes"),
+            ("names = ['a']", "f:1: found a list, expected a text in quotes"),
+            ("names = 'a'\ncount = 'b'", "f:2: found the text \"b\", expected a whole number"),
+            ("names = 'a'\nlist = true", "f:2: found true, expected a list in [ ]"),
+            ("names", "f:1: found a name without a value, expected NAME = VALUE"),
+            ("[[node", "f:1: found `[[` that is not closed, expected `]]` behind the name"),
+        ] {
+            let toml = TomlText { file: "f", text, folder: Path::new("") };
+            let error = ::toml::from_str::<Row>(text).expect_err(text);
+            assert_eq!(toml.syntax(&error, "a row").to_string(), told);
+        }
     }
 }

@@ -128,7 +128,7 @@ fn what_is_wrong_with_nodes_is_named_with_line_and_field() {
     check_messages(&[
         (String::new(), "c.toml: node: found no node"),
         (format!("{plain}color = 3\n"), "c.toml:4: found unknown field `color`, expected one of"),
-        (format!("{plain}memory = 3\n"), "c.toml:4: found invalid type: integer `3`"),
+        (format!("{plain}memory = 3\n"), "c.toml:4: found the number 3, expected a text in quotes"),
         ("[[node]]\ntopology = \"4\"\n".to_owned(), "c.toml:1: found no field `names`"),
         (node.to_owned(), "c.toml:1: node \"n[0-3]\".topology: found no source of the hardware"),
         (

@@ -152,7 +152,7 @@ fn amounts_and_times_that_cannot_be_name_line_and_field() {
         (ring("rate = \"nan /s\""), "j.toml:4: job.rate: found `nan /s`"),
         (ring("rate = \"1e15 /s\""), "job.rate: found `1e15 /s`, expected from 1e-9 /s to 1e12"),
         (ring("rate = \"5\""), "j.toml:4: job.rate: found `5`, expected a rate above 0 /s, like"),
-        (ring("rate = 5"), "j.toml:4: found invalid type: integer `5`, expected"),
+        (ring("rate = 5"), "j.toml:4: found the number 5, expected"),
         (ring("length = \"0 B\""), "j.toml:4: job.length: found `0 B`, expected from 1 B to 1 TiB"),
         (ring("length = \"-1 B\""), "j.toml:4: job.length: found `-1 B`"),
         (ring("length = \"5 PB\""), "j.toml:4: job.length: found `5 PB`, "),
