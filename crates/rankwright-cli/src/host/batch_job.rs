@@ -83,6 +83,13 @@ pub(crate) fn task_shares() -> Option<(String, TaskShares)> {
     Some((title_here()?, shares))
 }
 
+/// The tasks that the current Slurm job was asked for; `None` without `--ntasks`.
+pub(crate) fn slurm_tasks() -> Option<usize> {
+    // Tasks of a heterogeneous job are counted by component.
+    let tasks = variable("SLURM_NTASKS").filter(|_| variable("SLURM_HET_SIZE").is_none());
+    tasks?.parse().ok()
+}
+
 /// The batch system of the current job, as the prefix of its name: `pbs:`.
 pub(crate) fn system() -> Option<&'static str> {
     BatchSystem::around(variable).map(BatchSystem::prefix)
@@ -144,10 +151,7 @@ impl BatchJob {
         if !is_slurm {
             tell_gpus_here(&mut hosts);
         }
-        // Tasks of a heterogeneous job are counted by component.
-        let counts_tasks = is_slurm && variable("SLURM_HET_SIZE").is_none();
-        let tasks = variable("SLURM_NTASKS").filter(|_| counts_tasks);
-        let tasks = tasks.and_then(|text| text.parse().ok());
+        let tasks = slurm_tasks().filter(|_| is_slurm);
         Ok(Some(Self { title, hosts: JobHosts::Cpus(hosts), tasks, shares }))
     }
 }

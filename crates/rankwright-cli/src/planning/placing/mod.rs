@@ -200,9 +200,7 @@ impl PlacingOptions {
     fn granularity(&self, whole: &Cluster, ranks: usize, verbosity: &Verbosity) -> Granularity {
         let by_options = self.rank_size.is_given() || self.cluster.nodes.is_given();
         let job = batch_job::task_shares().filter(|_| !by_options && !whole.invented);
-        // Without --ntasks Slurm sets no such variable.
-        let tasks: Option<usize> =
-            std::env::var("SLURM_NTASKS").ok().and_then(|it| it.parse().ok());
+        let tasks = batch_job::slurm_tasks();
         if let (Some((title, _)), Some(tasks)) = (&job, tasks.filter(|tasks| *tasks != ranks)) {
             let text = format!(
                 "{title} was asked for {tasks} tasks, the workload has {}: srun starts {tasks} unless it gets \

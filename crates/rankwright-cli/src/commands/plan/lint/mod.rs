@@ -151,7 +151,7 @@ impl Lint {
                 self.file.display(),
                 match self.to {
                     Some(_) => "cannot be translated",
-                    None => "is no placement",
+                    None => "cannot be written as a placement",
                 },
             );
             let told = reading.notes.iter().find(|note| note.starts_with("the PUs "));

@@ -110,7 +110,8 @@ pub(super) fn warn_of_switches(
     let machines = source.machines;
     let Some(cluster) = machines.cluster() else { return };
     let switch = |name: &String| cluster.nodes[machines.find(name)?.index()].switch;
-    let Some(used) = nodes.iter().map(switch).collect::<Option<BTreeSet<usize>>>() else { return };
+    let Some(switches) = nodes.iter().map(switch).collect::<Option<Vec<usize>>>() else { return };
+    let used: BTreeSet<usize> = switches.iter().copied().collect();
     let mut sizes: BTreeMap<usize, usize> = BTreeMap::new();
     for switch in cluster.nodes.iter().filter_map(|node| node.switch) {
         *sizes.entry(switch).or_default() += 1;
@@ -124,7 +125,7 @@ pub(super) fn warn_of_switches(
         more
     });
     let needed = needed.count();
-    warn_of_order(&nodes.iter().filter_map(switch).collect::<Vec<_>>(), used.len(), line, reading);
+    warn_of_order(&switches, used.len(), line, reading);
     if used.len() > needed {
         let text = format!(
             "the {} of the job are below {}, but {needed} would do; {}",
