@@ -64,6 +64,7 @@ mod collectives;
 mod fluid;
 mod incremental;
 mod round_trips;
+mod tick;
 
 // For searches, tests and reproductions; may change in any version.
 #[doc(hidden)]

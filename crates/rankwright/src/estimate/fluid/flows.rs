@@ -5,7 +5,8 @@ use std::ops::Range;
 use super::links::PassedLinks;
 use super::setup::Setup;
 use super::used_nodes::{Rows, UsedNodes};
-use crate::network::{Clock, LocalCost, Multicast, OUTSIDE, SingleClock};
+use crate::estimate::tick::Tick;
+use crate::network::{Clock, Multicast, OUTSIDE, SingleClock};
 
 /// The messages and work that arrive at servers per second while the clocks tick. Index of all
 /// fields: server × padded kinds + kind.
@@ -67,24 +68,6 @@ struct MulticastCounts {
     node_senders: Vec<f64>,
     /// Runs of successive members on one node. Index: used node.
     node_runs: Vec<f64>,
-}
-
-/// The messages of one tick of a clock from one site.
-#[derive(Debug, Clone, Copy, Default)]
-struct Tick {
-    /// First accesses to the memory.
-    first: f64,
-    /// Seconds of service of the first accesses.
-    first_work: f64,
-    /// Later accesses to the memory.
-    rest: f64,
-    /// Seconds of service of the later accesses.
-    rest_work: f64,
-    /// Messages to ranks of the node that pass the memory.
-    local: f64,
-    /// Messages to other nodes.
-    remote: f64,
-    remote_bytes: f64,
 }
 
 impl Stream {
@@ -182,7 +165,7 @@ impl Flows {
                 }
                 let remote = all - counts.node_members[row];
                 let mut tick = Tick::default();
-                tick.add_remote(remote, length, setup.sites.sites[site].memory_time);
+                tick.add_remote(remote, remote * length, setup.sites.sites[site].memory_time);
                 let local = setup.sites.local(multicast.length, site);
                 for (other, local) in node.sites.clone().zip(local) {
                     let itself = if other == site { 1.0 } else { 0.0 };
@@ -250,7 +233,7 @@ impl Flows {
                 }
             }
             self.send(setup, kind, from, rate, &tick);
-            whole.add(&tick);
+            whole.add_times(1.0, &tick);
         }
         let kind = single.sends[0].kind as usize;
         self.add_moments(setup, single.clock, kind, (from, 1.0), &whole);
@@ -310,22 +293,14 @@ impl Flows {
         let memory = site.memory_index;
         let whole = tick.first_work + tick.rest_work;
         self.first.moment[memory * self.kinds + kind] += rate * whole * whole;
-        // The first accesses wait for those of earlier messages; the others for the first accesses
-        // of later messages and the others of earlier ones.
-        let others = 0.5 * (tick.first - 1.0);
-        let mut waiting = (1.0 + tick.rest / tick.first) * tick.first_work * others;
-        waiting += 0.5 * tick.rest_work * (tick.local - 1.0).max(0.0);
-        self.batch_memory[memory] += ticks * waiting;
+        self.batch_memory[memory] += ticks * tick.waiting_at_memory();
         if tick.remote == 0.0 {
             return;
         }
-        let spacing = tick.remote_bytes / tick.remote * site.memory_time;
         for port in &site.ports {
-            let count = tick.remote * port.share;
             let work = tick.remote_bytes * port.share * port.time;
             self.out.moment[port.index * self.kinds + kind] += rate * work * work;
-            let gap = (work / count - spacing).max(0.0);
-            self.batch_out[port.index] += ticks * gap * 0.5 * count * (count - 1.0).max(0.0);
+            self.batch_out[port.index] += ticks * tick.waiting_at_port(site, port);
         }
     }
 }
@@ -378,34 +353,5 @@ impl MulticastCounts {
             self.node_senders[node] += 1.0;
             self.senders = self.senders.start.min(node)..self.senders.end.max(node + 1);
         }
-    }
-}
-
-impl Tick {
-    fn add_remote(&mut self, messages: f64, length: f64, memory_time: f64) {
-        self.first += messages;
-        self.first_work += messages * length * memory_time;
-        self.remote += messages;
-        self.remote_bytes += messages * length;
-    }
-
-    fn add_local(&mut self, messages: f64, local: LocalCost) {
-        if local.first > 0.0 {
-            self.first += messages;
-            self.first_work += messages * local.first;
-            self.rest += messages * local.rest_count;
-            self.rest_work += messages * local.rest;
-            self.local += messages;
-        }
-    }
-
-    fn add(&mut self, other: &Self) {
-        self.first += other.first;
-        self.first_work += other.first_work;
-        self.rest += other.rest;
-        self.rest_work += other.rest_work;
-        self.local += other.local;
-        self.remote += other.remote;
-        self.remote_bytes += other.remote_bytes;
     }
 }

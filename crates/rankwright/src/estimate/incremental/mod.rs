@@ -4,6 +4,7 @@
 mod server_sums;
 mod setup;
 mod single_messages;
+mod ticks;
 
 use crate::cluster::Cluster;
 use crate::ids::{GlobalRank, ServerId, SlotId};
@@ -14,6 +15,7 @@ use crate::units::Seconds;
 use server_sums::ServerSums;
 use setup::{MulticastCount, Setup};
 use single_messages::RankMessages;
+use ticks::Ticks;
 
 /// The load offered to the servers of a cluster, and an estimate of how long messages wait.
 ///
@@ -25,6 +27,9 @@ use single_messages::RankMessages;
 /// its end; where it is not, it is the Pollaczek-Khinchine formula. Every server is taken for itself:
 /// that servers before it hold messages up is left out. Queue pairs and their processing hardware
 /// belong to ranks, on every node, and are left out too.
+///
+/// Messages of one tick also wait for each other, however idle the server is: that is left out unless
+/// it is asked for ([`Self::count_ticks`]).
 ///
 /// Only ranks with clocks ([`Job::sources`](crate::traffic::Job::sources)) count.
 #[derive(Debug, Clone)]
@@ -40,6 +45,8 @@ pub struct OfferedLoad {
     /// Index: multicast.
     counts: Vec<MulticastCount>,
     sums: ServerSums,
+    /// `None`: messages of one tick wait for others only.
+    ticks: Option<Ticks>,
     /// The ranks of the last change, with their slots before it.
     moved: Vec<(GlobalRank, SlotId)>,
 }
@@ -81,6 +88,7 @@ impl OfferedLoad {
             messages: RankMessages::by_rank(clocks.rank_count, &setup.singles.pairs),
             sums: ServerSums::new(setup.sites.kinds.len(), &clocks.ends),
             counts: vec![MulticastCount::new(&setup.sites); clocks.multicasts.len()],
+            ticks: None,
             setup,
             memberships,
             mapping: mapping.clone(),
@@ -89,6 +97,16 @@ impl OfferedLoad {
         };
         load.count_all();
         Ok(load)
+    }
+
+    /// Whether to count how long messages of one tick wait for each other too ([`Self::tick_waiting`]).
+    /// Steps take longer then. Starts from the beginning, without.
+    pub fn count_ticks(&mut self, counts: bool) {
+        let clocks = &self.setup.clocks;
+        let ticks = || Ticks::new(clocks.rank_count, clocks.ends.len(), &clocks.singles);
+        self.ticks = counts.then(ticks);
+        self.setup.counts_ticks = counts;
+        self.restart(&self.mapping.clone());
     }
 
     /// Counts another mapping from the beginning, or the present one, which removes the rounding
@@ -107,7 +125,7 @@ impl OfferedLoad {
     }
 
     fn count_all(&mut self) {
-        let Self { setup, sums, .. } = self;
+        let Self { setup, sums, ticks, .. } = self;
         self.site_of.clear();
         self.site_of.extend(setup.sites.of_mapping(&self.mapping));
         for (site, memberships) in self.site_of.iter().zip(&self.memberships) {
@@ -117,6 +135,7 @@ impl OfferedLoad {
             }
         }
         sums.begin();
+        ticks.as_mut().map(Ticks::clear);
         let nodes = setup.sites.nodes.len();
         for (multicast, count) in setup.clocks.multicasts.iter().zip(&self.counts) {
             for node in 0..nodes {
@@ -126,15 +145,25 @@ impl OfferedLoad {
             }
         }
         for pair in &setup.singles.pairs {
-            setup.add_pair(sums, pair, &self.site_of);
+            setup.add_pair(sums, ticks.as_mut(), pair, &self.site_of);
+        }
+        if let Some(ticks) = ticks {
+            ticks.finish(setup, sums, &self.site_of);
         }
         sums.finish();
+    }
+
+    /// How long messages wait for others of their tick at the memory and the network devices of their
+    /// sender, as in the fluid; part of the waiting. 0 unless it is counted ([`Self::count_ticks`]).
+    #[must_use]
+    pub fn tick_waiting(&self) -> Seconds {
+        Seconds(self.sums.totals.in_ticks)
     }
 
     /// The estimated waiting of all messages at all servers.
     #[must_use]
     pub fn waiting(&self) -> Seconds {
-        Seconds(self.sums.totals.waiting)
+        Seconds(self.sums.totals.waiting + self.tick_waiting().0)
     }
 
     /// The time that cores spend in addition on messages between nodes because devices are beside
@@ -216,9 +245,9 @@ impl OfferedLoad {
         let (slot_a, slot_b) = (self.mapping.slot(a), self.mapping.slot(b));
         self.moved.clear();
         self.moved.extend([(a, slot_a), (b, slot_b)]);
-        self.sums.begin();
+        self.begin_change();
         self.relocate(a, slot_b, Some(b));
-        self.sums.finish();
+        self.end_change();
         self.waiting()
     }
 
@@ -226,9 +255,9 @@ impl OfferedLoad {
     pub fn move_to(&mut self, rank: GlobalRank, slot: SlotId) -> Seconds {
         self.moved.clear();
         self.moved.push((rank, self.mapping.slot(rank)));
-        self.sums.begin();
+        self.begin_change();
         self.relocate(rank, slot, None);
-        self.sums.finish();
+        self.end_change();
         self.waiting()
     }
 
@@ -243,19 +272,20 @@ impl OfferedLoad {
             return self.swap(GlobalRank::from_index(a), GlobalRank::from_index(b));
         }
         self.moved.clear();
-        self.sums.begin();
+        self.begin_change();
         for (rank, slot) in moves {
             let (rank, slot) = (GlobalRank::from_index(*rank), SlotId::from_index(*slot));
             self.moved.push((rank, self.mapping.slot(rank)));
             self.relocate(rank, slot, None);
         }
-        self.sums.finish();
+        self.end_change();
         self.waiting()
     }
 
     /// Takes the last change back, exactly. Only one change can be taken back.
     pub fn undo(&mut self) {
         self.sums.undo();
+        self.ticks.as_mut().map(Ticks::undo);
         for (rank, slot) in self.moved.drain(..) {
             let site = self.setup.sites.of_place[slot.index()];
             for Membership { multicast, sends } in &self.memberships[rank.index()] {
@@ -267,6 +297,20 @@ impl OfferedLoad {
             self.mapping.set(rank, slot);
             self.site_of[rank.index()] = site;
         }
+    }
+
+    /// Begins a change.
+    fn begin_change(&mut self) {
+        self.sums.begin();
+        self.ticks.as_mut().map(Ticks::begin);
+    }
+
+    /// Ends a change.
+    fn end_change(&mut self) {
+        if let Some(ticks) = &mut self.ticks {
+            ticks.finish(&self.setup, &mut self.sums, &self.site_of);
+        }
+        self.sums.finish();
     }
 
     /// Moves a rank to a slot, and `other`, the rank of that slot, to the rank's slot.
@@ -314,6 +358,9 @@ impl OfferedLoad {
             if let Some(rank) = rank {
                 let messages = &self.messages[rank.index()];
                 setup.move_single_messages(sums, messages, rank, (from, to), &self.site_of);
+                if let Some(ticks) = &mut self.ticks {
+                    setup.move_in_ticks(ticks, messages, rank, (from, to), &self.site_of);
+                }
                 self.site_of[rank.index()] = to;
             }
         }

@@ -49,6 +49,8 @@ pub(super) struct Totals {
     pub(super) longest: f64,
     /// The core time that far devices cost, seconds.
     pub(super) far: f64,
+    /// The waiting of messages for others of their tick, seconds.
+    pub(super) in_ticks: f64,
 }
 
 /// The contribution of a server to the totals.

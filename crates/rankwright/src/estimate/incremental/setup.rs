@@ -5,6 +5,7 @@ use std::ops::Range;
 use super::server_sums::{Offered, ServerSums};
 use super::single_messages::SingleMessages;
 use crate::cluster::Cluster;
+use crate::estimate::tick::Tick;
 use crate::ids::ServerId;
 use crate::network::{ClockGroups, Multicast, Site, SiteModel, Sites};
 use crate::placement::{PlacementError, Slot};
@@ -18,6 +19,8 @@ pub(super) struct Setup {
     /// Bytes. Index: as [`ClockGroups::lengths`].
     lengths: Vec<f64>,
     pub(super) singles: SingleMessages,
+    /// Whether messages of one tick wait for each other.
+    pub(super) counts_ticks: bool,
     /// The network devices of each node. Index: node.
     ports: Vec<Vec<NodePort>>,
 }
@@ -138,7 +141,7 @@ impl Setup {
         let singles = SingleMessages::new(&clocks.singles, &lengths, &sites);
         let nodes = sites.nodes.iter();
         let ports = nodes.map(|node| NodePort::of_node(&sites.sites, node.sites.clone())).collect();
-        Ok(Self { clocks, sites, lengths, singles, ports })
+        Ok(Self { clocks, sites, lengths, singles, counts_ticks: false, ports })
     }
 
     /// Adds the load that a multicast offers to the servers of the nodes of two sites, and to the links
@@ -246,6 +249,10 @@ impl Setup {
                     work += to * (local.first + local.rest);
                 }
                 memory = Offered::new(ticks * senders, messages, work, work);
+                if self.counts_ticks {
+                    let tick = self.tick(multicast, count, (node, number));
+                    sums.totals.in_ticks += ticks * senders * tick.waiting(site);
+                }
             }
             memory.add(Offered::new(ticks * members * outside, 1.0, service, service));
             let messages = senders * remote + members * outside;
@@ -269,6 +276,25 @@ impl Setup {
                 }
             }
         }
+    }
+
+    /// What a sender of a multicast sends in one tick from a site of a node.
+    fn tick(
+        &self,
+        multicast: &Multicast,
+        count: &MulticastCount,
+        (node, number): (usize, usize),
+    ) -> Tick {
+        let remote = multicast.members.len() as f64 - count.at_node(&self.sites, node).all();
+        let bytes = remote * self.lengths[multicast.length];
+        let mut tick = Tick::default();
+        tick.add_remote(remote, bytes, self.sites.sites[number].memory_time);
+        let local = self.sites.local(multicast.length, number);
+        for (other, local) in self.sites.nodes[node].sites.clone().zip(local) {
+            let itself = f64::from(u8::from(other == number));
+            tick.add_local(count.at_site(node, other).all() - itself, *local);
+        }
+        tick
     }
 
     /// Adds the load that a multicast offers to the links between a node and others, both directions.

@@ -5,6 +5,8 @@ use std::ops::Range;
 
 use super::server_sums::{Offered, ServerSums};
 use super::setup::{MOST_ENDS, Setup};
+use super::ticks::Ticks;
+use crate::estimate::tick::Tick;
 use crate::ids::GlobalRank;
 use crate::network::{LocalCost, OUTSIDE, SingleClock, Site, Sites};
 
@@ -194,8 +196,18 @@ impl RankMessages {
 /// Index of `site_of`: [`GlobalRank`].
 impl Setup {
     /// Adds all that the messages of a pair offer.
-    pub(super) fn add_pair(&self, sums: &mut ServerSums, pair: &PairMessages, site_of: &[u32]) {
+    pub(super) fn add_pair(
+        &self,
+        sums: &mut ServerSums,
+        ticks: Option<&mut Ticks>,
+        pair: &PairMessages,
+        site_of: &[u32],
+    ) {
         let from = site_of[pair.from.index()];
+        if let Some(ticks) = ticks {
+            let sent = self.sent(pair, from, site_of.get(pair.to.index()));
+            ticks.sum_of(pair.from, pair.end).add_times(1.0, &sent);
+        }
         sums.totals.far += self.far_core_time(pair, from, site_of.get(pair.to.index()));
         let sender = &self.sites.sites[from as usize];
         if pair.to == OUTSIDE {
@@ -268,6 +280,53 @@ impl Setup {
                 add_inward(sums, site, received, end, sign);
             }
         }
+    }
+
+    /// Moves a rank from one site to another: what it sends and receives in the ticks of all clocks.
+    pub(super) fn move_in_ticks(
+        &self,
+        ticks: &mut Ticks,
+        messages: &RankMessages,
+        rank: GlobalRank,
+        (from, to): (u32, u32),
+        site_of: &[u32],
+    ) {
+        let node = |site: u32| self.sites.sites[site as usize].node;
+        let (was, is) = (node(from), node(to));
+        for end in 0..self.clocks.ends.len() {
+            if messages.by_end[end].sent.messages > 0.0 {
+                *ticks.sum_of(rank, end) = Tick::default();
+            }
+        }
+        for Peer { rank: peer, pair } in &messages.pairs {
+            let pair = &self.singles.pairs[*pair as usize];
+            let site = site_of.get(peer.index());
+            if pair.from == rank {
+                ticks.sum_of(rank, pair.end).add_times(1.0, &self.sent(pair, to, site));
+            } else if let Some(&site) = site
+                && [was, is].contains(&node(site))
+            {
+                let sum = ticks.sum_of(*peer, pair.end);
+                sum.add_times(-1.0, &self.sent(pair, site, Some(&from)));
+                sum.add_times(1.0, &self.sent(pair, site, Some(&to)));
+            }
+        }
+    }
+
+    /// The messages of a pair between two sites in all ticks; `to` is `None` outside.
+    fn sent(&self, pair: &PairMessages, from: u32, to: Option<&u32>) -> Tick {
+        let sender = &self.sites.sites[from as usize];
+        let mut sent = Tick::default();
+        match to.filter(|to| self.sites.sites[**to as usize].node == sender.node) {
+            Some(to) => {
+                let other = *to as usize - self.sites.nodes[sender.node].sites.start;
+                for Part { length, count } in self.singles.parts_of(pair) {
+                    sent.add_local(*count, self.sites.local(*length, from as usize)[other]);
+                }
+            }
+            None => sent.add_remote(pair.sum.messages, pair.sum.bytes, sender.memory_time),
+        }
+        sent
     }
 
     /// The core time that far devices cost the messages of a pair, seconds; `to` is `None` outside.

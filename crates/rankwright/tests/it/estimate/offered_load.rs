@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use rankwright::cluster::Cluster;
-use rankwright::estimate::OfferedLoad;
+use rankwright::estimate::{Fluid, OfferedLoad};
 use rankwright::ids::{GlobalRank, ServerId, SlotId};
 use rankwright::network::Servers;
 use rankwright::placement::{Granularity, JobShape, Mapping, Placement, Slot, slots};
@@ -80,11 +80,13 @@ proptest! {
         changes in prop::collection::vec((0_u32..25, 0_u32..28, any::<bool>()), 1..40),
         links in any::<bool>(),
         nics in any::<bool>(),
+        ticks in any::<bool>(),
     ) {
         let (cluster, workload) = (machines(links, nics), mixed());
         let slots = slots(&cluster, Granularity::Cores(1), 25).unwrap();
         let first: Mapping = (0..25).map(SlotId).collect();
         let mut load = OfferedLoad::new(&cluster, &workload, &slots, &first).unwrap();
+        load.count_ticks(ticks);
         for (rank, slot, take_back) in changes {
             let (rank, slot) = (GlobalRank(rank), SlotId(slot));
             let before = (load.waiting(), load.mapping().clone());
@@ -99,7 +101,8 @@ proptest! {
                 prop_assert_eq!(&before, &(load.waiting(), load.mapping().clone()));
             }
         }
-        let anew = OfferedLoad::new(&cluster, &workload, &slots, load.mapping()).unwrap();
+        let mut anew = OfferedLoad::new(&cluster, &workload, &slots, load.mapping()).unwrap();
+        anew.count_ticks(ticks);
         let near = |a: f64, b: f64| (a - b).abs() <= 1e-9 * (a.abs() + b.abs()) + 1e-9;
         prop_assert!(near(load.waiting().0, anew.waiting().0), "{:?} {:?}", load.waiting(), anew.waiting());
         let counted = counted(&cluster, &workload, &slots, load.mapping());
@@ -118,11 +121,13 @@ proptest! {
         order in Just((0..28).collect::<Vec<usize>>()).prop_shuffle(),
         moved in prop::collection::btree_set(0_usize..25, 1..8),
         links in any::<bool>(),
+        ticks in any::<bool>(),
     ) {
         let (cluster, workload) = (machines(links, false), mixed());
         let slots = slots(&cluster, Granularity::Cores(1), 25).unwrap();
         let first: Mapping = (0..25).map(SlotId).collect();
         let mut load = OfferedLoad::new(&cluster, &workload, &slots, &first).unwrap();
+        load.count_ticks(ticks);
         let before = (load.waiting(), load.finish());
         let moves: Vec<(usize, usize)> = moved.iter().map(|rank| (*rank, order[*rank])).collect();
         load.change(&moves);
@@ -131,7 +136,8 @@ proptest! {
             expected.set(GlobalRank::from_index(*rank), SlotId::from_index(*slot));
         }
         prop_assert_eq!(load.mapping(), &expected);
-        let anew = OfferedLoad::new(&cluster, &workload, &slots, &expected).unwrap();
+        let mut anew = OfferedLoad::new(&cluster, &workload, &slots, &expected).unwrap();
+        anew.count_ticks(ticks);
         let near = |a: Seconds, b: Seconds| (a.0 - b.0).abs() <= 1e-9 * (a.0 + b.0) + 1e-9;
         prop_assert!(near(load.waiting(), anew.waiting()) && near(load.finish(), anew.finish()));
         load.undo();
@@ -169,4 +175,25 @@ fn overloaded_devices_cost_half_their_backlog() {
     // 10 s of work in 5 s, at both devices.
     let expected = 2.0 * 10_000.0 * 2.5;
     assert!((load.waiting().0 / expected - 1.0).abs() < 0.01, "{:?}", load.waiting());
+}
+
+#[test]
+fn on_an_idle_network_messages_wait_for_others_of_their_tick_as_in_the_fluid() {
+    let cluster = machines(false, true);
+    let slots = slots(&cluster, Granularity::Cores(1), 25).unwrap();
+    for pattern in ["halo-2d:25:", "all-to-all:25:", "random:25:degree=5,"] {
+        let text = format!("{pattern}rate=0.01,length=1MiB,messages=100");
+        let workload = Workload::single(Pattern::parse(&text).unwrap().job().unwrap());
+        let mapping: Mapping = (0..25).map(|rank| SlotId((7 * rank) % 25)).collect();
+        let mut load = OfferedLoad::new(&cluster, &workload, &slots, &mapping).unwrap();
+        let others = load.waiting().0;
+        load.count_ticks(true);
+        assert!((load.waiting().0 - load.tick_waiting().0 - others).abs() < 1e-9 * others);
+        let mut fluid = Fluid::new(&cluster, &workload, &slots).unwrap();
+        let fluid = fluid.evaluate(&mapping).total_waiting.0;
+        let waiting = load.waiting().0;
+        assert!((waiting / fluid - 1.0).abs() < 0.01, "{pattern}: {waiting} {fluid} {others}");
+        load.count_ticks(false);
+        assert_eq!(load.waiting().0, others);
+    }
 }

@@ -80,6 +80,10 @@ struct Round {
 /// last then: this many of them. With few ranks others may overtake them.
 const MANY_RANKS: (usize, usize) = (256, 2);
 
+/// Steps by the offered load count how long messages of one tick wait for each other where that is more
+/// than this part of all waiting. Elsewhere it takes time and finds no better placements.
+const IN_TICKS: f64 = 0.8;
+
 /// The largest number of single messages of a tick with which steps by the offered load count round
 /// trips. With more messages, round trips take too long to compute.
 const MOST_MESSAGES: usize = 1024;
@@ -126,6 +130,8 @@ struct Search<'a> {
     trips: Option<RoundTrips>,
     /// Round trips for steps by the offered load; `None` in an open loop, or if they take too long.
     rough_trips: Option<RoundTrips>,
+    /// Whether messages wait mostly for others of their tick: servers are nearly idle.
+    in_ticks: bool,
     /// Starting placements with their scores by the fluid, the best first; by global rank the device
     /// slot.
     starts: Vec<(Score, Vec<usize>)>,
@@ -359,17 +365,25 @@ impl<'a> Search<'a> {
         let trips = trips.then(|| RoundTrips::new(cluster, &workload, slots)).transpose();
         let mut trips = trips.map_err(invalid)?;
         let mut rough_trips = trips.clone().filter(|_| offered.single_messages() <= MOST_MESSAGES);
-        let (mut exact, mut rough) = (Vec::new(), Vec::new());
-        let mut starts = starts;
+        offered.count_ticks(true);
+        let (mut exact, mut ratios) = (Vec::new(), Vec::new());
         for (number, start) in starts.iter().enumerate() {
             if number > 0 && budget.is_over() {
                 break;
             }
             offered.restart(&Mapping::from(&start[..]));
             exact.push(exactly(&mut fluid, &offered, &mut trips));
-            rough.push(roughly(&offered, &mut rough_trips));
+            ratios.push(offered.tick_waiting().0 / offered.waiting().0);
         }
+        let mut starts = starts;
         starts.truncate(exact.len());
+        let in_ticks = ratios.iter().all(|ratio| *ratio > IN_TICKS);
+        offered.count_ticks(in_ticks);
+        let mut roughly = |start: &Vec<usize>| {
+            offered.restart(&Mapping::from(&start[..]));
+            roughly(&offered, &mut rough_trips)
+        };
+        let rough: Vec<Score> = starts.iter().map(&mut roughly).collect();
         let closed_loop = problem.is_closed_loop();
         let relative_to = |scores: &[Score]| SmoothObjective::new(objective, closed_loop, scores);
         let (objective, rough) = (relative_to(&exact), relative_to(&rough).with_smooth_end());
@@ -384,6 +398,7 @@ impl<'a> Search<'a> {
             offered,
             trips,
             rough_trips,
+            in_ticks,
             starts,
         })
     }
@@ -392,6 +407,8 @@ impl<'a> Search<'a> {
     fn chain(&self, &ChainPlan { number, steps, seed, share }: &ChainPlan) -> Chain<'_> {
         let patience = if number % 2 == 1 { PATIENCE } else { 1.0 };
         let messages = self.offered.single_messages() as u64;
+        // Each takes longer, and there is less to gain.
+        let steps = if self.in_ticks { steps / 2 } else { steps };
         Chain {
             problem: self.problem,
             budget: self.budget,

@@ -403,3 +403,20 @@ proptest! {
         prop_assert!(costs.iter().all(|cost| costs[0] <= cost + 1e-9), "{costs:?}");
     }
 }
+
+#[test]
+fn on_an_idle_network_ranks_do_not_spread_further_than_helps() {
+    let text = "name = \"test\"\n[[node]]\nnames = \"n[0-7]\"\n\
+                topology = \"pack:1 numa:4 l3:2 core:2 pu:1\"\nfree = \"2-15\"\n\
+                nic = [{ name = \"hsn0\", near = \"numa:0\" }, { name = \"hsn1\", near = \"numa:1\" }]\n";
+    let parse = |text: &str| crate::cluster::read::toml::parse(text, "test.toml", Path::new("."));
+    let (all, workload) = (parse(text).unwrap(), workload(&["halo-2d:32:rate=100"]));
+    let few = parse(&text.replace("n[0-7]", "n[0-3]")).unwrap();
+    let [all, few] = [&all, &few].map(|cluster| {
+        let problem = problem(cluster, &workload);
+        let mapping = map(&problem, "contention:effort=fast");
+        let mut fluid = Fluid::new(cluster, &workload, problem.slots()).unwrap();
+        fluid.evaluate(&mapping.into()).total_waiting.0
+    });
+    assert!(all <= 1.05 * few, "{all} {few}");
+}
