@@ -30,19 +30,10 @@ pub(crate) fn doubts(cluster: &Cluster) -> Vec<String> {
             let rate = rates.unknown_nic_bandwidth();
             warnings.push(format!("{names}: no NIC; one NIC of {rate} per node is assumed"));
         }
-        let carry = machine.nics.iter().zip(&cluster.hardware_rates(index).nics);
-        let carry = carry.filter(|(nic, _)| machine.without_mpi(nic).is_none());
-        for (nic, rates) in carry.filter(|(_, rates)| rates.bandwidth.origin.is_assumed()) {
-            let (name, rate) = (&nic.name, &rates.bandwidth);
-            warnings.push(format!(
-                "{names}: NIC {name} has no bandwidth; {rate}: set `bandwidth` in its [[node.nic]], or \
-                 measure it with `rankwright calibrate`"
-            ));
-        }
         let hardware = cluster.hardware_rates(index);
-        let faster = machine.mpi_nics();
-        let faster = faster.filter_map(|(nic, _)| faster_than_memory(machine, hardware, nic));
-        warnings.extend(faster.map(|warning| format!("{names}: {warning}")));
+        for told in [without_bandwidth(machine, hardware), faster_than_memory(machine, hardware)] {
+            warnings.extend(told.into_iter().map(|warning| format!("{names}: {warning}")));
+        }
         if !rates.calibrated {
             let told = unlikely(machine, hardware);
             warnings.extend(told.into_iter().map(|warning| format!("{names}: {warning}")));
@@ -83,22 +74,65 @@ fn management(machine: &Machine) -> Option<String> {
     })
 }
 
-/// What is wrong with a device that is faster than the memory which it reads and writes: that of the
-/// NUMA nodes beside it, or of the whole node.
-fn faster_than_memory(machine: &Machine, rates: &HardwareRates, nic: usize) -> Option<String> {
-    let rate = rates.nics[nic].bandwidth.value;
-    let nic = &machine.nics[nic];
-    let all = rates.memories.iter().enumerate();
-    let is_beside = |numa| nic.near.is_empty() || nic.near.contains(&NumaId::from_index(numa));
-    let memory: f64 = all.filter(|(numa, _)| is_beside(*numa)).map(|(_, rate)| rate.value.0).sum();
-    let memory = BytesPerSecond(memory);
-    (rate.0 > memory.0).then(|| {
+/// The devices whose bandwidth is assumed.
+fn without_bandwidth(machine: &Machine, rates: &HardwareRates) -> Vec<String> {
+    let devices = machine.nics.iter().zip(&rates.nics);
+    let carry = devices.filter(|(nic, _)| machine.without_mpi(nic).is_none());
+    let assumed = carry.filter(|(_, rates)| rates.bandwidth.origin.is_assumed());
+    let by_rate = alike(assumed.map(|(nic, rates)| (&*nic.name, rates.bandwidth.to_string())));
+    let warning = |(names, rate): (Vec<&str>, String)| {
+        let (which, its) = match names[..] {
+            [name] => (format!("NIC {name} has"), "its"),
+            _ => (format!("NICs {} have", names.join(", ")), "their"),
+        };
         format!(
-            "NIC {} ({rate}) is faster than the memory behind it ({memory:.1}): one of the two is \
-             wrong; set `memory_bandwidth` in [rates]",
-            nic.name
+            "{which} no bandwidth; {rate}: set `bandwidth` in {its} [[node.nic]], or measure it with \
+             `rankwright calibrate`"
         )
-    })
+    };
+    by_rate.into_iter().map(warning).collect()
+}
+
+/// What is wrong with devices that are faster than the memory which they read and write: that of the
+/// NUMA nodes beside them, or of the whole node.
+fn faster_than_memory(machine: &Machine, rates: &HardwareRates) -> Vec<String> {
+    let rates_of = |(nic, number): (&Nic, usize)| {
+        let rate = rates.nics[number].bandwidth.value;
+        let all = rates.memories.iter().enumerate();
+        let is_beside = |numa| nic.near.is_empty() || nic.near.contains(&NumaId::from_index(numa));
+        let beside: Vec<_> = all.filter(|(numa, _)| is_beside(*numa)).map(|(_, it)| it).collect();
+        let memory = BytesPerSecond(beside.iter().map(|memory| memory.value.0).sum());
+        let is_assumed = beside.iter().any(|memory| memory.origin.is_assumed());
+        (rate, memory, if is_assumed { " assumed" } else { "" })
+    };
+    let faster = machine.mpi_nics().filter_map(|(number, nic)| {
+        let (rate, memory, assumed) = rates_of((nic, number));
+        (rate.0 > memory.0)
+            .then(|| (&*nic.name, (rate.to_string(), format!("{memory:.1}{assumed}"))))
+    });
+    let warning = |(names, (rate, memory)): (Vec<&str>, (String, String))| {
+        let which = match names[..] {
+            [name] => format!("NIC {name} ({rate}) is faster than the memory behind it"),
+            _ => format!(
+                "NICs {} ({rate} each) are faster than the memory behind each",
+                names.join(", ")
+            ),
+        };
+        format!("{which} ({memory}): one of the two is wrong; set `memory_bandwidth` in [rates]")
+    };
+    alike(faster).into_iter().map(warning).collect()
+}
+
+/// The names of which the same is told, in the order of the first of each.
+fn alike<'a, T: PartialEq>(named: impl Iterator<Item = (&'a str, T)>) -> Vec<(Vec<&'a str>, T)> {
+    let mut groups: Vec<(Vec<&str>, T)> = Vec::new();
+    for (name, told) in named {
+        match groups.iter_mut().find(|(_, other)| *other == told) {
+            Some((names, _)) => names.push(name),
+            None => groups.push((vec![name], told)),
+        }
+    }
+    groups
 }
 
 /// Groups of nodes without a rail in common with the first group that has rails.

@@ -177,11 +177,14 @@ fn by_times(
         Some(times) => format!("{times:.1} times as long"),
         None => waiting.words(["less", "more"], seconds).unwrap_or_else(|| "as long".to_owned()),
     };
-    let ends = match end.words(["earlier", "later"], seconds) {
-        Some(ends) => format!("{ends} than with"),
-        None => "as early as with".to_owned(),
+    let text = match (end.words(["earlier", "later"], seconds), end.direction()) {
+        (Some(ends), Some(_)) => format!("The run ends {ends} than with {of_default}"),
+        (Some(ends), None) => {
+            format!("No proven difference: the run ends {ends} than with {of_default}")
+        }
+        (None, _) => format!("The run ends as early as with {of_default}"),
     };
-    let text = format!("The run ends {ends} {of_default}; messages wait {waits}.");
+    let text = format!("{text}; messages wait {waits}.");
     let rates = if cluster.rates.calibrated { "" } else { " with assumed rates" };
     let (model, seeds) = (100.0 * model, counted(runs[1].outcomes.len(), "seed"));
     let mut details = vec![match by {

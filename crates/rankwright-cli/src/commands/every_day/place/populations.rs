@@ -103,7 +103,12 @@ impl Compared {
                     true => String::new(),
                     false => format!("{}\n", output::table(&header, &rows)),
                 };
-                format!("{}\n\n{table}{}", report.reason, report.remarks())
+                let best = Population::preferred(&self.populations, self.preference);
+                let gain = best.map_or_else(String::new, |best| {
+                    let nodes = self.populations[best].nodes;
+                    format!("What that gains against the launcher's default: `--nodes {nodes}`\n")
+                });
+                format!("{}\n\n{table}{}{gain}", report.reason, report.remarks())
             }
             Format::Json => report.to_json(),
             Format::Csv => {
