@@ -114,6 +114,12 @@ class Outputs(unittest.TestCase):
         for shown in ("a\n", "b\n", "b\na\n", "a\nc\n", "a\nb\nc\n"):
             self.assertIn("not printed there", self.differs(shown, "a\nb\n"), shown)
 
+    def test_standard_error_may_come_in_between(self):
+        self.assertIsNone(self.differs("a\nnote\nb\n", "a\nb\n"))
+        self.assertIsNone(self.differs("a\nnote\n...\nc\n", "a\nb\nc\n"))
+        for shown in ("b\nnote\na\n", "a\nnote\n", "a\nother\nb\n"):
+            self.assertIsNotNone(self.differs(shown, "a\nb\n"), shown)
+
     def test_dots_stand_for_any_lines(self):
         printed = "a\nb\nc\nd\n"
         for shown in ("...\nc\nd\n", "a\n...\n", "a\n...\nc\n...\n", "...\nb\nc\n...\n", "a\nb\nc\nd\n..."):
