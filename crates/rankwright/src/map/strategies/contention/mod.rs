@@ -81,7 +81,8 @@ struct Round {
 const MANY_RANKS: (usize, usize) = (256, 2);
 
 /// Steps by the offered load count how long messages of one tick wait for each other where that is more
-/// than this part of all waiting. Elsewhere it takes time and finds no better placements.
+/// than this part of all waiting of every start. Elsewhere it took searches a third longer, for waiting
+/// that was 1 % less in the mean and much more in a few cases.
 const IN_TICKS: f64 = 0.8;
 
 /// The largest number of single messages of a tick with which steps by the offered load count round
