@@ -95,10 +95,12 @@ def main():
     readings = [] if given.options_only else run_pages(given, texts, program)
     for reading in sorted(readings, key=lambda reading: reading.page):
         wrong += reading.wrong
-    for line in wrong:
-        print(line, file=sys.stderr)
     if readings:
         summarise(readings)
+    # At the end: who reads a log of an hour ago may have no more than that.
+    sys.stdout.flush()
+    for line in wrong:
+        print(line, file=sys.stderr)
     return 1 if wrong else 0
 
 
