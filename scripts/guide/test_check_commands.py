@@ -1,6 +1,9 @@
 """Tests of how py reads pages, options and outputs."""
 
+import pathlib
+import tempfile
 import unittest
+from unittest import mock
 
 import manual_pages
 import shell
@@ -135,6 +138,16 @@ class Outputs(unittest.TestCase):
         self.assertIsNotNone(self.differs(shown.replace("node0", "node1"), printed, "numbers vary"))
         self.assertIsNotNone(self.differs("b 1\na 1\n", "a 2\nb 2\n", "numbers vary"))
         self.assertIsNone(self.differs("b 1\na 1\n", "a 2\nb 2\n", "numbers vary; order varies"))
+
+
+class Shell(unittest.TestCase):
+    def test_a_run_that_others_disturbed_is_repeated(self):
+        command = f"echo x >>tries; test $(wc -l <tries) -gt 2 || echo 'unknown: {shell.DISTURBED} (25 %)'"
+        with tempfile.TemporaryDirectory() as folder, mock.patch.object(shell, "PAUSES", (0, 0, 0)):
+            self.assertEqual(shell.run(command, folder, None).both, "")
+            self.assertEqual(pathlib.Path(folder, "tries").read_text(encoding="utf-8"), "x\n" * 3)
+            pathlib.Path(folder, "tries").unlink()
+            self.assertIn(shell.DISTURBED, shell.run("echo " + shell.DISTURBED, folder, None).both)
 
 
 if __name__ == "__main__":
