@@ -354,5 +354,5 @@ def test_a_synthetic_cluster_has_as_many_nodes_as_asked_for():
         rankwright.Cluster("paper:2013", nodes=3)
     with pytest.raises(InputError, match="no built-in cluster `paper:1999`"):
         rankwright.Cluster("paper:1999")
-    with pytest.raises(InputError, match="found no such file"):
+    with pytest.raises(InputError, match="no such file; give"):
         rankwright.Cluster("missing.toml")

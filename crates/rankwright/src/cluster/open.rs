@@ -193,6 +193,9 @@ mod tests {
         let unknown = open("paper:1999").unwrap_err().to_string();
         assert!(unknown.contains("`paper:1999`; the built-in clusters are paper:"), "{unknown}");
         let missing = open("no-such-file.toml").unwrap_err().to_string();
-        assert!(missing.starts_with("no-such-file.toml: found no such file"), "{missing}");
+        assert!(
+            missing.starts_with("no-such-file.toml: no such file; give a cluster"),
+            "{missing}"
+        );
     }
 }

@@ -10,7 +10,7 @@ use super::read::import::{self, FORMATS, Imported, ReadPrinted, Reader, Refused}
 use super::read::jobs_file;
 use super::read::profile_file::{self, SQLITE_MAGIC};
 use super::{TrafficError, Workload};
-use crate::files::{InputError, describe, first_bytes, read_text};
+use crate::files::{InputError, first_bytes, read_text};
 
 /// The accepted names of workloads, for errors.
 const WORKLOAD: &str = "a profile (app.rwp), a workload file (jobs.toml), traffic in a format that \
@@ -252,7 +252,7 @@ pub fn is_profile(path: &Path) -> Result<bool, InputError> {
         return Ok(false);
     }
     let first = first_bytes(path, SQLITE_MAGIC.len())
-        .map_err(|error| InputError::new(path.display(), describe(&error), WORKLOAD))?;
+        .map_err(|error| InputError::of_reading(path.display(), &error, WORKLOAD))?;
     Ok(named_so || first == SQLITE_MAGIC)
 }
 
@@ -299,7 +299,7 @@ mod tests {
             "{empty}"
         );
         let missing = open("no-such-file.rwp").unwrap_err().to_string();
-        assert!(missing.starts_with("no-such-file.rwp: found no such file"), "{missing}");
+        assert!(missing.starts_with("no-such-file.rwp: no such file; give a profile"), "{missing}");
     }
 
     #[test]

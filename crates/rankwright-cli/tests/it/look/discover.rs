@@ -151,7 +151,7 @@ fn all_nodes_need_a_job_or_a_list() {
     };
     for (arguments, code, told) in [
         (&["--all-nodes"][..], 2, "not inside a job of Slurm, LSF, PBS or Flux"),
-        (&["--all-nodes", "--hostfile", "none"], 3, "none: found no such file"),
+        (&["--all-nodes", "--hostfile", "none"], 3, "none: no such file; give"),
         (&["--hostfile", "none"], 2, "--all-nodes"),
         (&["--all-nodes", "-o", "/nowhere/all.toml"], 1, "/nowhere/all.toml: cannot be written"),
     ] {

@@ -36,6 +36,8 @@ pub struct InputError {
     pub expected: String,
     /// What to do about it, where that is not plain from what was expected.
     pub advice: Option<String>,
+    /// Why the file could not be read at all, if so; `found` has it in words.
+    pub(crate) unread: Option<io::ErrorKind>,
 }
 
 impl InputError {
@@ -52,7 +54,18 @@ impl InputError {
             found: found.to_string(),
             expected: expected.to_string(),
             advice: None,
+            unread: None,
         }
+    }
+
+    /// The error of a file that could not be opened or read.
+    #[must_use]
+    pub fn of_reading(
+        file: impl fmt::Display,
+        error: &io::Error,
+        expected: impl fmt::Display,
+    ) -> Self {
+        Self { unread: Some(error.kind()), ..Self::new(file, describe(error), expected) }
     }
 
     /// The error of a JSON file, with its line.
@@ -105,7 +118,15 @@ impl fmt::Display for InputError {
         if let Some(field) = &self.field {
             write!(f, "{field}: ")?;
         }
-        write!(f, "found {}, expected {}", self.found, self.expected)?;
+        let Self { found, expected, .. } = self;
+        match self.unread {
+            None => write!(f, "found {found}, expected {expected}")?,
+            Some(io::ErrorKind::NotFound | io::ErrorKind::IsADirectory) => {
+                write!(f, "{found}; give {expected}")?;
+            }
+            Some(io::ErrorKind::PermissionDenied) => f.write_str(found)?,
+            Some(_) => write!(f, "cannot be read: {found}")?,
+        }
         if let Some(advice) = &self.advice {
             write!(f, "; {advice}")?;
         }
@@ -139,8 +160,7 @@ const BINARY: [(&[u8], &str, &str); 2] = [
 /// the file should have been ("a cluster description").
 pub fn read_text(path: &Path, expected: &str) -> Result<String, InputError> {
     let read = File::open(path).and_then(read_to_end);
-    let bytes =
-        read.map_err(|error| InputError::new(path.display(), describe(&error), expected))?;
+    let bytes = read.map_err(|error| InputError::of_reading(path.display(), &error, expected))?;
     text_of(bytes, path, expected)
 }
 
@@ -166,7 +186,7 @@ pub fn text_of(bytes: Vec<u8>, path: &Path, expected: &str) -> Result<String, In
 /// # Errors
 /// If it cannot be opened or read.
 pub(crate) fn read_bytes(path: &Path, expected: &str) -> Result<Vec<u8>, InputError> {
-    fs::read(path).map_err(|error| InputError::new(path.display(), describe(&error), expected))
+    fs::read(path).map_err(|error| InputError::of_reading(path.display(), &error, expected))
 }
 
 /// The first bytes of a file, `most` of them or as many as it has.
@@ -188,7 +208,7 @@ pub type InputFile = BufReader<File>;
 /// If it cannot be opened.
 pub fn open(path: &Path, expected: &str) -> Result<InputFile, InputError> {
     let file = File::open(path).map(BufReader::new);
-    file.map_err(|error| InputError::new(path.display(), describe(&error), expected))
+    file.map_err(|error| InputError::of_reading(path.display(), &error, expected))
 }
 
 /// The names of the entries of a folder, in alphabetical order; names that are not UTF-8 are left out.
@@ -196,8 +216,7 @@ pub fn open(path: &Path, expected: &str) -> Result<InputFile, InputError> {
 /// # Errors
 /// If it is not a folder or cannot be read; `expected` is what it should have held.
 pub(crate) fn names_in(folder: &Path, expected: &str) -> Result<Vec<String>, InputError> {
-    let unreadable =
-        |error: io::Error| InputError::new(folder.display(), describe(&error), expected);
+    let unreadable = |error: io::Error| InputError::of_reading(folder.display(), &error, expected);
     let mut names = Vec::new();
     for entry in fs::read_dir(folder).map_err(unreadable)? {
         names.extend(entry.map_err(unreadable)?.file_name().into_string().ok());
@@ -506,6 +525,20 @@ mod tests {
         fs::write(&path, b"a\nb\xff\n").unwrap();
         let error = read_text(&path, "a table").unwrap_err();
         assert_eq!(error.line, Some(2));
+    }
+
+    #[test]
+    fn files_that_cannot_be_read_are_told_in_words() {
+        let folder = tempfile::tempdir().unwrap();
+        let missing = read_text(&folder.path().join("x"), "a table").unwrap_err();
+        assert!(missing.to_string().ends_with("/x: no such file; give a table"), "{missing}");
+        let directory = read_text(folder.path(), "a table").unwrap_err();
+        assert!(directory.to_string().ends_with(": a directory; give a table"), "{directory}");
+        let error = |kind: io::ErrorKind| {
+            InputError::of_reading("x", &io::Error::from(kind), "a table").to_string()
+        };
+        assert_eq!(error(io::ErrorKind::PermissionDenied), "x: no permission to read it");
+        assert_eq!(error(io::ErrorKind::TimedOut), "x: cannot be read: timed out");
     }
 
     #[test]

@@ -80,7 +80,7 @@ fn comparisons_that_make_no_sense_are_refused() {
         (&["--compare", "default,default"], "found `default` twice"),
         (&["--compare", "default,placement"], "give the placement file, or --profile"),
         (&["--compare", "default,cyclic"], "if it is a strategy, give --profile"),
-        (&["--compare", "default,none.json"], "none.json: found no such file"),
+        (&["--compare", "default,none.json"], "none.json: no such file; give"),
         (&["--compare", "default,placement.json", "--time-regex", "x(y", "-q"], "--time-regex"),
         (&["placement.json", "-o", "out"], "--output applies to the result of --compare"),
         (&["placement.json", "--format", "json"], "--format applies to the result of --compare"),

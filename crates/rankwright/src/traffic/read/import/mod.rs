@@ -27,7 +27,7 @@ pub mod openmpi_monitoring;
 pub mod otf2;
 mod refused;
 
-use std::io::BufRead;
+use std::io::{self, BufRead};
 use std::path::{Path, PathBuf};
 
 pub use refused::{Refused, refused};
@@ -213,7 +213,8 @@ impl Format {
             Reader::Run { files, read } => {
                 let files = files(path)?;
                 if files.is_empty() {
-                    return Err(InputError::new(path.display(), "no such file", self.summary));
+                    let missing = io::ErrorKind::NotFound.into();
+                    return Err(InputError::of_reading(path.display(), &missing, self.summary));
                 }
                 read(&mut files.iter().map(|path| source(path)))
                     .map(|run| Imported::Run(Box::new(run)))

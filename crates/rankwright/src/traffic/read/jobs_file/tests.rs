@@ -129,9 +129,9 @@ fn nas_benchmarks_follow_the_duration() {
 #[test]
 fn what_is_wrong_with_another_file_is_said_with_both_places() {
     let cases = [
-        ("graph = \"no.mtx\"", "FOLDER/no.mtx: found no such file, expected traffic in a format"),
+        ("graph = \"no.mtx\"", "FOLDER/no.mtx: no such file; give traffic in a format"),
         ("graph = \"no.mtx\"", "; it is named in j.toml:2"),
-        ("profile = \"no.rwp\"", "FOLDER/no.rwp: found no such file, expected a profile"),
+        ("profile = \"no.rwp\"", "FOLDER/no.rwp: no such file; give a profile"),
         ("profile = \"g.mtx\"", "FOLDER/g.mtx: found another kind of file, expected a profile"),
         ("graph = \"two.csv\"", "j.toml:2: job.graph: found 2 jobs in it (a, b), expected one job"),
         ("graph = \"g.mtx\"\nprocesses = 8", "j.toml:3: job.processes: found 8, expected 3"),

@@ -6,7 +6,7 @@ use std::path::Path;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, Row, Statement};
 
 use super::{APPLICATION_ID, FORMAT_VERSION};
-use crate::files::{InputError, describe};
+use crate::files::InputError;
 use crate::ids::{PuSet, Rank, parse_index_list};
 use crate::traffic::Flow;
 use crate::traffic::collectives::{CollectiveCalls, Form, Operation, RowEntry};
@@ -32,7 +32,8 @@ pub fn read(path: &Path) -> Result<Profile, InputError> {
     let wrong = |found: String| InputError::new(path.display(), found, EXPECTED);
     // SQLite's error for a missing file does not mention that.
     let size = std::fs::File::open(path).and_then(|file| file.metadata());
-    let size = size.map_err(|error| wrong(describe(&error)))?.len();
+    let unreadable = |error| InputError::of_reading(path.display(), &error, EXPECTED);
+    let size = size.map_err(unreadable)?.len();
     if size == 0 {
         return Err(wrong("an empty file".to_owned()));
     }
