@@ -189,6 +189,8 @@ fn the_busiest_device_is_as_busy_in_the_table_as_in_the_note() {
     let arguments = [&place[..], &on].concat();
     let output = rankwright(&arguments).output().expect("the program starts");
     let text = transcript(&arguments, &output);
+    let remark = "the launcher's default is compared with chosen network devices too";
+    assert_eq!(text.matches(remark).count(), 1, "{text}");
     // Two of the four ranks of h1 are far from their device: 10 % more than 4.19 ms.
     assert!(text.contains("h1 hfi1_2 out  52.4 MB  52.4 MB  4.61 ms"), "{text}");
     assert!(text.contains(

@@ -64,7 +64,7 @@ pub(super) fn all(facts: &Facts) -> Vec<Weakness> {
     let recorded = Weakness::of_recorded(&facts.workload.jobs);
     let parts = [recorded, no_timing(facts), no_calls(facts), disagreement(facts)];
     let parts = parts.into_iter().chain([not_simulated(facts), rates(facts), part(facts)]);
-    let more = [collectives(facts), neighbours(facts), gpus(facts), default(facts)];
+    let more = [collectives(facts), neighbours(facts), gpus(facts), devices(facts), default(facts)];
     let parts = parts.chain(more);
     parts.flatten().collect()
 }
@@ -249,6 +249,19 @@ fn neighbours(facts: &Facts) -> Option<Weakness> {
 fn gpus(facts: &Facts) -> Option<Weakness> {
     let far = facts.plan.far_gpus.as_ref()?;
     Some(Weakness::new("far-gpus", far.sentence(), far.remedy()))
+}
+
+/// Devices were chosen for the launcher's default as well. Without them its traffic would be simulated over all devices
+/// of a node together, as no network stack does it.
+fn devices(facts: &Facts) -> Option<Weakness> {
+    let default = &facts.plan.candidates[facts.default?].placement;
+    default.ranks().any(|rank| !rank.nics.is_empty()).then(|| {
+        Weakness::new(
+            "devices-of-default",
+            "the launcher's default is compared with chosen network devices too: the gain is that of the cores alone",
+            "`rankwright nic placement.json --fabric STACK --explain` shows the devices that the stack would take itself",
+        )
+    })
 }
 
 fn default(facts: &Facts) -> Option<Weakness> {

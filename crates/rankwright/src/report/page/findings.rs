@@ -83,6 +83,7 @@ const FINDINGS: &[Row] = &[
     ("strategy-left-out", Info, User, "", None),
     ("collectives-estimated", Info, User, "", COMPARE),
     ("default-assumed", Info, User, "", COMPARE),
+    ("devices-of-default", Info, User, "", None),
     ("other-node-neighbours", Info, Developer, "", None),
     ("far-gpus", Warning, User, "", None),
     // Of the cluster.
