@@ -18,7 +18,8 @@ use crate::traffic::Workload;
 /// The most mappings that are replayed.
 const MOST: usize = 12;
 
-/// Mappings whose loss by the simulation is larger cannot win a replay.
+/// Mappings whose loss by the simulation is larger cannot win a replay. They are replayed where all can be, so that
+/// every time is that of a replay.
 const HOPELESS: f64 = 1.3;
 
 /// How much longer the replay of a message takes than its simulation, roughly.
@@ -140,8 +141,9 @@ fn observe(options: &ChooseOptions) -> ControlFlow<()> {
 /// The mappings to replay, at most `count`: the default, then the best by their loss.
 fn contenders(evaluation: &Evaluation, default: Option<usize>, count: usize) -> Vec<usize> {
     let loss = |at: &usize| evaluation.mappings[*at].loss;
+    let all = evaluation.mappings.len() <= count;
     let mut chosen: Vec<usize> = (0..evaluation.mappings.len())
-        .filter(|at| loss(at) <= HOPELESS || Some(*at) == default)
+        .filter(|at| all || loss(at) <= HOPELESS || Some(*at) == default)
         .collect();
     chosen.sort_by(|a, b| {
         let order = |at: &usize| (Some(*at) != default, loss(at));
@@ -205,6 +207,17 @@ mod tests {
         let waiting = Waiting { total: Seconds(seconds), ..Waiting::default() };
         let finish = Some(Seconds(seconds));
         Score { waiting: Some(waiting), finish, total_finish: finish, ..Score::default() }
+    }
+
+    #[test]
+    fn all_mappings_are_replayed_where_all_can_be() {
+        let objective = Objective::Finish;
+        let rule = ObjectiveRule { objective, closed_loop: true, ranks: 2 };
+        let evaluation = fluid_evaluation([4.0, 1.0, 1.1, 9.0].map(score).into(), rule);
+        assert_eq!(contenders(&evaluation, Some(0), 4), [0, 1, 2, 3]);
+        // Else the hopeless ones are left out, but never the default.
+        assert_eq!(contenders(&evaluation, Some(0), 3), [0, 1, 2]);
+        assert_eq!(contenders(&evaluation, Some(1), 3), [1, 2]);
     }
 
     #[test]

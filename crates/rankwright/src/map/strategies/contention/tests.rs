@@ -244,6 +244,19 @@ fn without_time_a_start_is_the_mapping_and_without_moves_the_best_one() {
 }
 
 #[test]
+fn under_a_time_limit_strategies_that_the_caller_had_no_time_for_are_not_run() {
+    let (cluster, workload) = (cluster(4, 2, 2, ""), workload(&SATURATED));
+    let problem = problem(&cluster, &workload);
+    let starts = ["blocked", "cyclic"]
+        .map(|name| Start { strategy: name.parse().unwrap(), mapping: map(&problem, name).into() });
+    let count = |budget: Budget| super::starts::starts(&problem, &budget).unwrap().len();
+    assert!(count(Budget::default().with_starts(&starts)) > 2);
+    let begun = || 0.1;
+    assert_eq!(count(Budget::default().with_starts(&starts).with_clock(&begun)), 2);
+    assert!(count(Budget::default().with_clock(&begun)) > 2);
+}
+
+#[test]
 fn edges_are_handled() {
     let cluster = cluster(2, 1, 2, "");
     for jobs in [
