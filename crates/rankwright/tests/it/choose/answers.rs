@@ -134,6 +134,22 @@ fn a_gain_of_zero_leaves_the_default() {
     assert_eq!(answer.rows[0].role, Role::DefaultAndBest);
 }
 
+/// By its clocks a rank sends at the recorded times, so that what it sends costs nothing until devices are saturated.
+#[test]
+fn busy_devices_are_told_where_clocks_do_not_tell_what_they_cost() {
+    let pattern = "halo-2d:16:renumber,rate=100,length=64KiB,messages=100,cv=0";
+    let told = answer(&recorded(pattern, &["a"], 1.0, 0.9), &ALL);
+    assert_eq!(told.verdict, Verdict::NotProven);
+    let begin = "No gain by the rates of the messages, but the busiest NIC is busy for ";
+    assert!(
+        told.text.starts_with(begin) && told.text.contains(" with the launcher's default"),
+        "{}",
+        told.text
+    );
+    let idle = answer(&recorded(&pattern.replace("64KiB", "1KiB"), &["a"], 1.0, 0.9), &ALL);
+    assert_eq!(idle.verdict, Verdict::NoGain);
+}
+
 #[test]
 fn little_waiting_is_told_where_less_of_it_is_no_gain() {
     let light = "halo-2d:16:renumber,rate=20,length=4KiB,messages=50";
