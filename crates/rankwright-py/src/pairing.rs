@@ -107,8 +107,10 @@ pub(crate) fn pair_profiles(
             with_itself: settings.copies.get() > 1,
             ..PredictOptions::default()
         };
-        let mut observer = |progress: &Progress| {
-            watch.tell(|| "replay beside each other".to_owned(), share(progress))
+        let replays = options.replays(jobs.len()) as f64;
+        let mut observer = |number: usize, progress: &Progress| {
+            let done = (number as f64 + share(progress)) / replays;
+            watch.tell(|| "replay beside each other".to_owned(), done)
         };
         let known = known_use(&settings.memory_traffic, &names, jobs)?;
         let recorded = Recorded::replay(cluster, (jobs, names), known, &options, &mut observer)?;

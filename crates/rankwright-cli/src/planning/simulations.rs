@@ -45,13 +45,21 @@ impl Watch {
         if interrupt::requested() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 
+    /// As [`Watch::observe`], of simulations that run one after the other: all before this one have ended.
+    pub(crate) fn observe_in_turn(&self, position: usize, progress: &Progress) -> ControlFlow<()> {
+        let ended = &self.reached[..position];
+        ended.iter().for_each(|(parts, _)| parts.store(WHOLE, Ordering::Relaxed));
+        self.observe(position, progress)
+    }
+
     fn show(&self, progress: &Progress) {
         let sum = |part: fn(&(AtomicU64, AtomicU64)) -> &AtomicU64| -> u64 {
             self.reached.iter().map(|simulation| part(simulation).load(Ordering::Relaxed)).sum()
         };
         let events = sum(|simulation| &simulation.1) as f64;
         let rate = events / self.begin.elapsed().as_secs_f64().max(1e-3) / 1e6;
-        let begun = self.reached.iter().filter(|it| it.1.load(Ordering::Relaxed) > 0).count();
+        let begun = self.reached.iter().rposition(|it| it.1.load(Ordering::Relaxed) > 0);
+        let begun = begun.map_or(0, |last| last + 1);
         let (count, time) = (self.reached.len(), progress.time);
         let which = if count > 1 { format!("number {begun}, ") } else { String::new() };
         self.line.show(Step {

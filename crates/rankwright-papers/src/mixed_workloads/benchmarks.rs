@@ -79,7 +79,7 @@ fn times(cluster: &Cluster, name: &str, computing: f64) -> anyhow::Result<(f64, 
     let part = (MOST_MESSAGES as f64 / messages as f64).min(1.0);
     let program = Program::of_clocks(&job, Seconds(computing), MOST_MESSAGES, 1);
     let options = PredictOptions::default();
-    let mut observer = |_: &_| ControlFlow::Continue(());
+    let mut observer = |_: usize, _: &_| ControlFlow::Continue(());
     let jobs = replayer([program])?;
     let found = predict(cluster, &jobs, &[name.to_owned()], &options, &mut observer)?;
     let alone = found.alone[0];

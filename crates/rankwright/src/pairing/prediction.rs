@@ -28,6 +28,15 @@ pub struct PredictOptions {
     pub replay: ReplayOptions,
 }
 
+impl PredictOptions {
+    /// How many replays the prediction for this many jobs takes at most.
+    #[must_use]
+    pub fn replays(&self, jobs: usize) -> usize {
+        let others = if self.with_itself { jobs } else { jobs.saturating_sub(1) };
+        2 * jobs + jobs * others * self.offsets.max(1)
+    }
+}
+
 impl Default for PredictOptions {
     fn default() -> Self {
         Self { offsets: 5, seed: 1, with_itself: false, replay: ReplayOptions::default() }
@@ -93,7 +102,8 @@ pub enum PredictError {
 }
 
 /// Predicts what each job loses or gains beside each other one, half of the cores of each node each.
-/// The job in the background begins again until the measured one ends, as in the paper.
+/// The job in the background begins again until the measured one ends, as in the paper. The observer gets the number
+/// of the present replay, from 0, and its progress.
 ///
 /// # Errors
 /// If a job does not fit, a run cannot be replayed, or the observer ends it.
@@ -102,14 +112,14 @@ pub fn predict(
     replayer: &Replayer,
     names: &[String],
     options: &PredictOptions,
-    observer: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
+    observer: &mut dyn FnMut(usize, &Progress) -> ControlFlow<()>,
 ) -> Result<Prediction, PredictError> {
     let shape = |(name, ranks): (&String, usize)| JobShape {
         name: name.clone(),
         ranks: u32::try_from(ranks).unwrap_or(u32::MAX),
     };
     let shapes = names.iter().zip(replayer.ranks()).map(shape).collect();
-    let mut run = Run { cluster, replayer, shapes, options, observer };
+    let mut run = Run { cluster, replayer, shapes, options, observer, replays: 0 };
     let count = names.len();
     let alone: Vec<Alone> = (0..count).map(|job| run.alone(job)).collect::<Result<_, _>>()?;
     let first_order = |background: usize, measured: usize| {
@@ -240,7 +250,9 @@ struct Run<'a, 'o> {
     replayer: &'a Replayer,
     shapes: Vec<JobShape>,
     options: &'a PredictOptions,
-    observer: &'o mut dyn FnMut(&Progress) -> ControlFlow<()>,
+    observer: &'o mut dyn FnMut(usize, &Progress) -> ControlFlow<()>,
+    /// How many were begun.
+    replays: usize,
 }
 
 impl Run<'_, '_> {
@@ -257,11 +269,13 @@ impl Run<'_, '_> {
     ) -> Result<(Replayed, Placement), PredictError> {
         let placement = self.placed(jobs)?;
         let jobs: Vec<usize> = jobs.iter().map(|(job, _)| *job).collect();
+        let number = self.replays;
+        self.replays += 1;
         let replayed = self.replayer.replay_some(
             (&jobs, measured),
             (self.cluster, &placement),
             self.options.replay,
-            self.observer,
+            &mut |progress| (self.observer)(number, progress),
         )?;
         if replayed.outcome.stopped.is_some() {
             return Err(PredictError::Stopped);

@@ -34,7 +34,7 @@ pub struct Recorded {
 
 impl Recorded {
     /// Replays jobs alone and beside each other, half of the cores of each node each, and adds what they lose on
-    /// memories that they share.
+    /// memories that they share. The observer is that of [`predict`].
     ///
     /// # Errors
     /// If a job has neither calls nor message timing, jobs do not fit, a run cannot be replayed, or the observer
@@ -44,7 +44,7 @@ impl Recorded {
         (jobs, names): (&[Job], Vec<String>),
         mut known: KnownUse,
         options: &PredictOptions,
-        observer: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
+        observer: &mut dyn FnMut(usize, &Progress) -> ControlFlow<()>,
     ) -> Result<Self, PredictError> {
         let (replayer, by_clocks) = Replayer::of_jobs(jobs, &names).map_err(ReplayError::from)?;
         let prediction = predict(cluster, &replayer, &names, options, observer)?;

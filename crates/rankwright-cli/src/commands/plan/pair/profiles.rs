@@ -124,8 +124,9 @@ impl ProfileOptions {
             replay: ReplayOptions::default(),
             ..PredictOptions::default()
         };
-        let watch = Watch::new(verbosity, 1);
-        let mut observer = |progress: &Progress| watch.observe(0, progress);
+        let watch = Watch::new(verbosity, options.replays(jobs.len()));
+        let mut observer =
+            |number: usize, progress: &Progress| watch.observe_in_turn(number, progress);
         let recorded = Recorded::replay(&cluster, (&jobs, names), known, &options, &mut observer);
         drop(watch);
         let recorded = recorded.map_err(with_exit_code)?;
