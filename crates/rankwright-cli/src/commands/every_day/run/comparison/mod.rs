@@ -12,7 +12,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
 use anyhow::Context;
-use rankwright::launch::{ProgramLine, Task};
+use rankwright::launch::{Launcher, ProgramLine, Task};
 use rankwright::placement::PlacementFile;
 use rankwright_shim_format::same_host;
 use regex::Regex;
@@ -29,6 +29,27 @@ use crate::output::{Verbosity, note, warn};
 use crate::planning::accuracy::{self, Measured, SHORT};
 use schedule::Schedule;
 use times::Times;
+
+/// Warns of a placement that places as the launcher does by default, where it is compared with that.
+fn warn_of_default(
+    names: &[String],
+    prepared: &[Option<Prepared>],
+    (launcher, ranks): (&Launcher, Option<usize>),
+    verbosity: &Verbosity,
+) {
+    let Some(ranks) = ranks.filter(|_| prepared.iter().any(Option::is_none)) else { return };
+    let default = launcher.default_strategy(ranks);
+    let placed = names.iter().zip(prepared);
+    let placed = placed.filter_map(|(name, way)| Some((name, way.as_ref()?.placement())));
+    for (name, _) in placed.filter(|(_, placement)| placement.strategy == default) {
+        let text = format!(
+            "{name} is by `{default}`, the default of {} itself: both start the ranks alike, and differences are \
+             chance",
+            launcher.name
+        );
+        warn(verbosity, text);
+    }
+}
 
 /// One way to start the program.
 struct Way {
@@ -158,6 +179,7 @@ impl Run {
             (None, Some(prepared)) => self.launcher(prepared.one_job()?.into(), line, verbosity)?,
             (None, None) => self.launcher(Profiled::default(), line, verbosity)?,
         };
+        warn_of_default(names, &prepared, (installed.launcher, ranks), verbosity);
         for prepared in prepared.iter().flatten() {
             self.refuse_misfits(prepared, installed.launcher, batch.as_ref(), verbosity)?;
         }
