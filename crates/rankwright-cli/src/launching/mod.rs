@@ -11,5 +11,5 @@ pub(crate) mod network_stack;
 pub(crate) mod prepared;
 pub(crate) mod preview;
 pub(crate) mod started;
-mod unknown_hosts;
+pub(crate) mod unknown_hosts;
 pub(crate) mod user_folder;

@@ -60,6 +60,17 @@ pub(crate) fn why(launcher: &Launcher, arguments: &[String], hosts: &[&str]) -> 
     ))
 }
 
+/// Whether no host has an address here, or is this one, as far as that is known soon. Looks at a few.
+pub(crate) fn are_elsewhere(hosts: &[&str]) -> bool {
+    let deadline = Instant::now() + PATIENCE;
+    let here = this_host::name().unwrap_or_default();
+    let hosts = &hosts[..hosts.len().min(AT_ONCE)];
+    !hosts.is_empty()
+        && !hosts.iter().any(|host| same_host(host, &here) || host.starts_with('-'))
+        && without_address(hosts, deadline).len() == hosts.len()
+        && !is_known_to_ssh(hosts[0], deadline)
+}
+
 /// Whether the launcher starts its daemons by ssh, as far as its arguments and our environment tell.
 fn starts_by_ssh(launcher: &Launcher, arguments: &[String]) -> bool {
     let options: &[&str] = match launcher.software {

@@ -14,7 +14,7 @@ use rankwright::traffic::read::profile_file::{program_name, rank_count};
 use crate::host::mpi::Family;
 use crate::host::this_host::usable_pus;
 use crate::host::{batch_job, find_program};
-use crate::launching::lab;
+use crate::launching::{lab, unknown_hosts};
 use crate::options::site::Defaults;
 
 /// The most entries of this folder that are looked at, and the most files that are opened.
@@ -34,7 +34,7 @@ pub(super) struct Here {
     pub(super) placement: Option<String>,
     /// A placement for invented hosts, which starts nothing.
     pub(super) example: Option<String>,
-    /// A placement for other nodes than those of the job.
+    /// A placement for other nodes than those of the job, or without a job for nodes that this one does not know.
     pub(super) elsewhere: Option<String>,
     /// `cluster.toml`, else another description.
     pub(super) cluster: Option<String>,
@@ -103,17 +103,21 @@ impl Here {
         let name = |file: Option<Dated>| file.map(|(_, name)| name);
         let placed =
             placement.as_ref().and_then(|(_, name)| PlacementFile::read(Path::new(name)).ok());
-        let is_elsewhere =
-            placed.as_ref().zip(hosts.as_ref()).is_some_and(|(placed, (_, hosts))| {
-                placed.nodes.iter().any(|node| !hosts.has(&node.name))
-            });
+        let names = |placed: &PlacementFile| -> Vec<String> {
+            placed.nodes.iter().map(|node| node.name.clone()).collect()
+        };
+        let placed_on = placed.as_ref().map(names).unwrap_or_default();
+        let placed_on: Vec<&str> = placed_on.iter().map(String::as_str).collect();
+        let entry = placed.as_ref().and_then(|placed| {
+            lab::Described::from(&placed.cluster).entry_from_outside(placed_on.iter().copied())
+        });
+        let is_elsewhere = match &hosts {
+            Some((_, hosts)) => placed_on.iter().any(|host| !hosts.has(host)),
+            None => job.is_none() && entry.is_none() && unknown_hosts::are_elsewhere(&placed_on),
+        };
         let (placement, elsewhere) =
             if is_elsewhere { (None, placement) } else { (placement, None) };
-        let placed = placed.filter(|_| !is_elsewhere);
-        let entry = placed.as_ref().and_then(|placed| {
-            let hosts = placed.nodes.iter().map(|node| node.name.as_str());
-            lab::Described::from(&placed.cluster).entry_from_outside(hosts)
-        });
+        let (placed, entry) = (placed.filter(|_| !is_elsewhere), entry.filter(|_| !is_elsewhere));
         let jobs = placed.into_iter().flat_map(|placed| placed.jobs);
         let placed_jobs = jobs.map(|job| (job.name.clone(), program_here(&job.name))).collect();
         let family = launcher.as_ref().and_then(|name| {
@@ -134,7 +138,8 @@ impl Here {
             elsewhere: name(elsewhere),
             profile: name(files.profile),
             example: name(files.example),
-            cluster: files.cluster,
+            // A description that cannot be read is of no use.
+            cluster: files.cluster.filter(|_| cluster.is_some()),
             site_has_cluster: Defaults::read().is_ok_and(|defaults| defaults.has_cluster()),
             usable_pus: usable_pus().get(),
         }

@@ -16,7 +16,7 @@ use here::Here;
 /// The number of ranks of the line of the example.
 const EXAMPLE_RANKS: usize = 4;
 
-/// Prints what is here and the commands that come next. Starts no program; what cannot be read counts as
+/// Prints what is here and the commands that come next. Starts no launcher; what cannot be read counts as
 /// missing, and `doctor` says why.
 pub(crate) fn next_steps() -> anyhow::Result<ExitCode> {
     output::print(&text(&Here::look(None)))?;
@@ -57,7 +57,11 @@ fn described(here: &Here) -> String {
     let invented =
         |name: &String| format!("{name} (node names are placeholders: for planning only)");
     files.extend(here.example.as_ref().map(invented));
-    let elsewhere = |name: &String| format!("{name} (this job does not have its nodes)");
+    let why = match here.job {
+        Some(_) => "this job does not have its nodes",
+        None => "its nodes have no address here: run it on their cluster",
+    };
+    let elsewhere = |name: &String| format!("{name} ({why})");
     files.extend(here.elsewhere.as_ref().map(elsewhere));
     let files = match &files[..] {
         [] => "no profile, placement or cluster.toml in this folder".to_owned(),
