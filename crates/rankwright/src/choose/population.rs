@@ -12,7 +12,7 @@ use crate::placement::{
 };
 use crate::ranking::{Rule, Score, rank};
 use crate::traffic::{Job, Workload};
-use crate::units::{BytesPerSecond, Seconds};
+use crate::units::{BytesPerSecond, Seconds, counted};
 
 /// All ranks on a number of nodes.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,7 +30,7 @@ pub enum NotPopulated {
     #[error(transparent)]
     TooSmall(#[from] PlacementError),
     /// There are nodes without ranks.
-    #[error("{ranks} ranks would use only {used} of them")]
+    #[error("{} would use only {used} of them", counted(*.ranks, "rank"))]
     TooLarge {
         /// The number of ranks.
         ranks: usize,

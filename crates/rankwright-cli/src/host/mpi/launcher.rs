@@ -264,8 +264,17 @@ fn of_resource_manager(launcher: &'static Launcher) -> Result<MpiLauncher, NotSt
     if said.to_ascii_lowercase().contains(&software.to_ascii_lowercase()) {
         return Ok(MpiLauncher { program, launcher });
     }
-    let (program, said) = (program.display(), mpi::first_line(&said));
-    Err(missing(format!("{program} is not the one of {software}: --version prints {said}")))
+    let program = program.display();
+    Err(missing(match said.trim() {
+        "" => format!(
+            "`{program} --version` prints no version, as where {software} is not configured: run it to see why, or \
+             write the files with `rankwright launch`"
+        ),
+        _ => {
+            let said = mpi::first_line(&said);
+            format!("{program} is not the one of {software}: --version prints {said}")
+        }
+    }))
 }
 
 /// The first version of MPICH whose `mpiexec` takes `-rankmap`.

@@ -1,11 +1,11 @@
 //! Why a candidate is the best, in a few sentences.
 
-use crate::choose::{Basis, Candidate, Evaluation, RankedCandidates, SeedComparison};
+use crate::choose::{Basis, Candidate, Evaluation, NO_GAIN, RankedCandidates, SeedComparison};
 use crate::cluster::Cluster;
 use crate::estimate::BusiestNic;
 use crate::ranking::{Ranking, TOLERANCE, counts_as_equal};
 use crate::statistics::Estimate;
-use crate::units::Seconds;
+use crate::units::{Seconds, counted};
 
 /// The advice where the launcher's default counts as equal to the best.
 const DEFAULT_WILL_DO: &str = " It does not matter here: keep your launcher's default.";
@@ -128,8 +128,9 @@ impl ByBytes<'_> {
         };
         let count = if count == 1 { String::new() } else { format!("{count} ") };
         format!(
-            " {count}{strategies} that {use_them} more than {nodes} nodes cannot be compared with \
-             these by traffic alone."
+            " {count}{strategies} that {use_them} more than {} cannot be compared with these by \
+             traffic alone.",
+            counted(nodes, "node")
         )
     }
 
@@ -152,7 +153,7 @@ impl ByBytes<'_> {
         let (best_name, other_name) = (name(best), name(other));
         let (time, other_time) = (best.load.busiest_nic_time(), other.load.busiest_nic_time());
         let hops = format!(
-            "its bytes travel {:.1} hops on average, against {:.1} for {other_name}",
+            "bytes travel {:.1} hops on average under {best_name}, {:.1} under {other_name}",
             best.load.mean_hops(),
             other.load.mean_hops()
         );
@@ -281,23 +282,16 @@ impl ByTimes<'_> {
         }
     }
 
-    /// `Under a messages wait 3 s in all and the last arrives after 2 s; under b 4 s and 3 s.`
+    /// `Total waiting, summed over all messages, and simulated end: a 3 s and 2 s; b 4 s and 3 s.`
     fn times(&self, best: usize, others: &[(usize, &str)]) -> String {
-        let times = |at: usize| {
-            let score = &self.candidates[at].score;
-            (format!("{:.2}", score.total_waiting()), format!("{:.2}", score.last_arrival()))
-        };
-        let (waiting, finish) = times(best);
-        let mut text = format!(
-            "Under {} messages wait {waiting} in all and the last arrives after {finish}",
-            name(&self.candidates[best])
-        );
-        for (at, role) in others {
-            let (waiting, finish) = times(*at);
+        let times = |(at, role): &(usize, &str)| {
+            let Candidate { score, .. } = &self.candidates[*at];
             let name = name(&self.candidates[*at]);
-            text += &format!("; under {name}{role} {waiting} and {finish}");
-        }
-        text + "."
+            format!("{name}{role} {:.2} and {:.2}", score.total_waiting(), score.last_arrival())
+        };
+        let all: Vec<String> = std::iter::once(&(best, "")).chain(others).map(times).collect();
+        let all = all.join("; ");
+        format!("Total waiting, summed over all messages, and simulated end: {all}.")
     }
 }
 
@@ -316,7 +310,10 @@ fn confidence((best, rival): (&str, &str), by_seeds: &SeedComparison) -> String 
         format!("{:.1} %{width} {word}", 100.0 * share)
     };
     let waiting = part(waiting, "less", "longer");
-    let finish = part(finish, "earlier", "later");
+    let finish = match finish.mean.abs() < NO_GAIN && finish.half_width < NO_GAIN {
+        true => "is as long".to_owned(),
+        false => format!("ends {}", part(finish, "earlier", "later")),
+    };
     if *seeds == 0 {
         return String::new();
     }
@@ -331,7 +328,7 @@ fn confidence((best, rival): (&str, &str), by_seeds: &SeedComparison) -> String 
         _ => (format!("{seeds} seeds"), "on average over the seeds, "),
     };
     format!(
-        " {best} is better than {rival} with {wins} of {seeds}: {by_seed}messages wait {waiting}, the run ends \
+        " {best} is better than {rival} with {wins} of {seeds}: {by_seed}messages wait {waiting}, the run \
          {finish}.{chance}"
     )
 }

@@ -3,6 +3,7 @@
 use super::data::Addressee::{Administrator, Developer, User};
 use super::data::Severity::{High, Info, Ok, Warning};
 use super::data::{Addressee, Finding, Missing, Report, Section, Severity};
+use crate::choose::NoSeconds;
 use crate::launch::shell;
 use crate::report::answer::Weakness;
 
@@ -166,8 +167,8 @@ impl Found {
 /// Something that a report would show if it had been measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unmeasured {
-    /// Run times of the program.
-    RunTimes,
+    /// Run times of the program: not at all, or not in seconds.
+    RunTimes(Option<NoSeconds>),
     /// The share of MPI in the run time.
     TimeInMpi,
     /// The share of MPI in the run time, as ranks waited for PUs inside MPI.
@@ -193,11 +194,7 @@ impl Unmeasured {
     #[must_use]
     pub fn missing(self) -> Missing {
         let (section, text, snippet) = match self {
-            Self::RunTimes => (
-                Section::Verdict,
-                "The run time under each placement: the times of a run were not recorded.",
-                RECORD,
-            ),
+            Self::RunTimes(why) => (Section::Verdict, no_run_times(why), RECORD),
             Self::TimeInMpi => (
                 Section::Verdict,
                 "How much any placement can gain at most: the time in MPI is not known.",
@@ -250,6 +247,18 @@ impl Unmeasured {
             ),
         };
         Missing { section, text: text.to_owned(), snippet: snippet.map(str::to_owned) }
+    }
+}
+
+fn no_run_times(why: Option<NoSeconds>) -> &'static str {
+    match why {
+        None => "The run time under each placement: the times of a run were not recorded.",
+        Some(NoSeconds::SharedPus) => {
+            "The run time under each placement, in seconds: ranks shared PUs in the recorded run."
+        }
+        Some(NoSeconds::OtherNodes) => {
+            "The run time under each placement, in seconds: other ranks shared nodes in the recorded run."
+        }
     }
 }
 

@@ -72,10 +72,9 @@ impl Report {
             self.lack(Unmeasured::Waiting);
         }
         let has_default = plan.candidates.iter().any(|it| it.score.launcher_default);
-        match &plan.run_times {
-            None => self.lack(Unmeasured::RunTimes),
-            Some(times) if times.only_ratios.is_some() => self.lack(Unmeasured::RunTimes),
-            Some(_) => {}
+        let only_ratios = plan.run_times.as_ref().map(|times| times.only_ratios);
+        if only_ratios != Some(None) {
+            self.lack(Unmeasured::RunTimes(only_ratios.flatten()));
         }
         if comparison.answer.is_some() && !has_default {
             self.lack(Unmeasured::Default);

@@ -120,7 +120,8 @@ impl Misfit {
             }
             Self::Hosts(HostsError::Invalid(error)) => error.to_string(),
             Self::TooManyCpus { granted, has } | Self::NoSuchCpu { granted, has } => format!(
-                "{} CPUs are granted on {}, which has {has} in {described}",
+                "{} CPUs are granted on {}, but {described} has {has}: give a description of the job's nodes with \
+                 --on (`rankwright cluster discover --all-nodes -o cluster.toml` in the job)",
                 granted.cpus, granted.host
             ),
         }
