@@ -184,5 +184,5 @@ def test_errors_say_what_is_granted(four):
     with pytest.warns(UserWarning, match=r"3 hosts not in .*four.toml \(x1\): assumed to be like its nodes"):
         assert rankwright.Cluster(four).granted(elsewhere).nodes == ["x1", "x2", "x3"]
     many = BatchJob({**SLURM, "SLURM_JOB_CPUS_PER_NODE": "64(x3)"})
-    with pytest.raises(InfeasibleError, match="64 CPUs are granted on n1, which has 16 in .*four.toml"):
+    with pytest.raises(InfeasibleError, match="64 CPUs are granted on n1, but .*four.toml has 16: give a description"):
         rankwright.Cluster(four).granted(many)
