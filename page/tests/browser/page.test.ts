@@ -240,6 +240,8 @@ test("title, pages and table follow the placement that is shown", { skip }, asyn
   assert.equal(await part.getByLabel("Job:").inputValue(), "2");
   assert.ok(await chosen.evaluate((self) => self === document.activeElement), "the keyboard stays where it was");
   await part.locator("summary").click();
+  // The table is made when the browser tells that it is open.
+  await part.locator("details table").waitFor();
   assert.match((await part.locator("details").textContent())!, /n0, bound to no core/);
   await next.click();
   assert.match((await part.textContent())!, /node 2 of 2/);
