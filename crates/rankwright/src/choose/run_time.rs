@@ -53,6 +53,16 @@ pub enum NoSeconds {
     OtherNodes,
 }
 
+impl NoSeconds {
+    /// The reason in words.
+    pub(crate) fn reason(self) -> &'static str {
+        match self {
+            Self::SharedPus => "ranks shared PUs in the recorded run",
+            Self::OtherNodes => "other ranks shared nodes in the recorded run",
+        }
+    }
+}
+
 /// The share of run time that a candidate saves against another.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]

@@ -3,9 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{Facts, Verdict};
-use crate::choose::{
-    Basis, Candidate, NO_GAIN, NoSeconds, PlanError, RunTimes, negligible_communication,
-};
+use crate::choose::{Basis, Candidate, NO_GAIN, PlanError, RunTimes, negligible_communication};
 use crate::cluster::LevelKind;
 use crate::map::MapError;
 use crate::ranking::{Rule, Score, counts_as_equal, rank};
@@ -214,16 +212,11 @@ impl Facts<'_> {
                 time(best),
                 time(default)
             ),
-            Some(why) => {
-                let why = match why {
-                    NoSeconds::SharedPus => "ranks shared PUs in the recorded run",
-                    NoSeconds::OtherNodes => "other ranks shared nodes in the recorded run",
-                };
-                format!(
-                    "Expected run time {share} less than with the launcher's default (± {error}); \
-                     no seconds, because {why}."
-                )
-            }
+            Some(why) => format!(
+                "Expected run time {share} less than with the launcher's default (± {error}); no seconds, \
+                 because {}.",
+                why.reason()
+            ),
         };
         (Verdict::ShorterRun, text)
     }

@@ -194,7 +194,7 @@ impl Unmeasured {
     #[must_use]
     pub fn missing(self) -> Missing {
         let (section, text, snippet) = match self {
-            Self::RunTimes(why) => (Section::Verdict, no_run_times(why), RECORD),
+            Self::RunTimes(why) => (Section::Verdict, &*no_run_times(why), RECORD),
             Self::TimeInMpi => (
                 Section::Verdict,
                 "How much any placement can gain at most: the time in MPI is not known.",
@@ -250,15 +250,12 @@ impl Unmeasured {
     }
 }
 
-fn no_run_times(why: Option<NoSeconds>) -> &'static str {
+fn no_run_times(why: Option<NoSeconds>) -> String {
     match why {
-        None => "The run time under each placement: the times of a run were not recorded.",
-        Some(NoSeconds::SharedPus) => {
-            "The run time under each placement, in seconds: ranks shared PUs in the recorded run."
+        None => {
+            "The run time under each placement: the times of a run were not recorded.".to_owned()
         }
-        Some(NoSeconds::OtherNodes) => {
-            "The run time under each placement, in seconds: other ranks shared nodes in the recorded run."
-        }
+        Some(why) => format!("The run time under each placement, in seconds: {}.", why.reason()),
     }
 }
 

@@ -30,6 +30,14 @@ use crate::planning::accuracy::{self, Measured, SHORT};
 use schedule::Schedule;
 use times::Times;
 
+/// One way to start the program.
+struct Way {
+    name: String,
+    ready: Ready,
+    /// `None` for the launcher's default.
+    placement: Option<PlacementFile>,
+}
+
 /// Warns of a placement that places as the launcher does by default, where it is compared with that.
 fn warn_of_default(
     names: &[String],
@@ -49,14 +57,6 @@ fn warn_of_default(
         );
         warn(verbosity, text);
     }
-}
-
-/// One way to start the program.
-struct Way {
-    name: String,
-    ready: Ready,
-    /// `None` for the launcher's default.
-    placement: Option<PlacementFile>,
 }
 
 impl Run {
