@@ -34,9 +34,9 @@ enum ArrivalsOption {
 enum PacingOption {
     /// At the next tick, even if earlier messages still wait (open loop)
     Open,
-    /// At the next tick, after the messages of its last round have left the node
+    /// The clock of a round stands still until its messages have left the node
     Departure,
-    /// At the next tick, after the messages of its last round have arrived
+    /// The clock of a round stands still until its messages have arrived
     Arrival,
 }
 

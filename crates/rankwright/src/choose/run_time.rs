@@ -1,6 +1,6 @@
 //! The expected run time of recorded programs under each candidate.
 
-use super::{Candidate, Evaluation};
+use super::{Basis, Candidate, Evaluation};
 use crate::cluster::Cluster;
 use crate::map::NodeGroups;
 use crate::placement::Slot;
@@ -12,12 +12,15 @@ use crate::units::Seconds;
 const NEGLIGIBLE: f64 = 0.01;
 
 /// The error of a predicted gain beyond the noise of the simulation, as a share of the run time, with
-/// rates measured on the cluster. `docs/src/choosing.md` says where it comes from.
-const ERROR_MEASURED: f64 = 0.04;
+/// rates measured on the cluster and the calls replayed. `docs/src/choosing.md` says where it comes from.
+const ERROR_REPLAYED: f64 = 0.04;
+/// As [`ERROR_REPLAYED`], simulated by clocks.
+const ERROR_BY_CLOCKS: f64 = 0.10;
+/// As [`ERROR_REPLAYED`], with assumed rates.
+const ERROR_ASSUMED: f64 = 0.15;
+
 /// The share by which a simulated run may be longer than the recorded one before the answer says so.
 const DISAGREEMENT: f64 = 0.25;
-/// As [`ERROR_MEASURED`], with assumed rates.
-const ERROR_ASSUMED: f64 = 0.15;
 
 /// A gain below this share of the run time is none: it is told as 0.0 %.
 pub(crate) const NO_GAIN: f64 = 0.0005;
@@ -98,6 +101,9 @@ impl RunTimes {
         // proportion.
         let scale = (wall.0 / of_default.0.max(f64::MIN_POSITIVE)).min(1.0);
         let of_difference = |finish: f64| (wall.0 + scale * (finish - of_default.0)).max(least);
+        // What the simulation adds to the computing of the clocks comes on top of a run without it.
+        let share = workload.jobs.iter().map(Job::computing_share).fold(0.0, f64::max);
+        let of_communication = |finish: f64| wall.0 + (finish - share * wall.0).max(0.0);
         // The clocks are those of the computing, so the simulated time is that of an undisturbed run.
         let disturbed = workload.jobs.iter().any(|job| job.seen.undisturbed.is_some());
         let (time, only_ratios): (&dyn Fn(f64) -> f64, _) = match groups {
@@ -106,7 +112,7 @@ impl RunTimes {
             Some(groups) if groups.changed(&default.placement) > 0 => {
                 (&|finish| finish, Some(NoSeconds::OtherNodes))
             }
-            None if default.score.nodes != Some(1) => (&|finish| finish.max(wall.0), None),
+            None if default.score.nodes != Some(1) => (&of_communication, None),
             _ => (&of_difference, None),
         };
         let times = finishes.iter().map(|finish| Seconds(time(finish.0))).collect();
@@ -134,13 +140,17 @@ impl RunTimes {
             // Eliminated after one run, so much worse.
             _ => 0.0,
         };
-        Gain { share, error: noise + model_error(cluster) }
+        Gain { share, error: noise + model_error(cluster, evaluation.basis()) }
     }
 }
 
 /// The error of a predicted difference in run time beyond the noise of simulations, as a share of the run time.
-pub(crate) fn model_error(cluster: &Cluster) -> f64 {
-    if cluster.rates.calibrated { ERROR_MEASURED } else { ERROR_ASSUMED }
+pub(crate) fn model_error(cluster: &Cluster, by: Basis) -> f64 {
+    match (cluster.rates.calibrated, by) {
+        (false, _) => ERROR_ASSUMED,
+        (true, Basis::Replay) => ERROR_REPLAYED,
+        (true, _) => ERROR_BY_CLOCKS,
+    }
 }
 
 impl Gain {

@@ -101,10 +101,11 @@ pub enum Pacing {
     /// An open loop, as in the papers: senders do not wait.
     #[default]
     Open,
-    /// A closed loop: the next round begins when its clock ticks, but not before all messages of the
-    /// last have left the sender's side: the network device out, or the memory inside a node.
+    /// A closed loop: a clock stands still until the messages of its round have left the sender's side: the network
+    /// device out, or the memory inside a node.
     AfterDeparture,
-    /// A closed loop: not before all messages of the last round have arrived.
+    /// A closed loop: until they have arrived. Of the services of a path, which real networks do at the same time, the
+    /// clock stands still for the longest only; but its next round never begins before the arrival.
     AfterArrival,
 }
 

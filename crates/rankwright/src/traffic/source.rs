@@ -51,6 +51,18 @@ pub const LARGEST_CV: f64 = 100.0;
 pub const RATES: RangeInclusive<f64> = 1e-9..=1e12;
 
 impl Job {
+    /// The share of the recorded run in which the rank that computes longest computes; 1 if it is unknown,
+    /// or the clocks are those of the computing already.
+    pub(crate) fn computing_share(&self) -> f64 {
+        let computing = self.compute.iter().map(|time| time.0).fold(0.0, f64::max);
+        match self.seen.wall {
+            Some(wall) if self.seen.undisturbed.is_none() && computing > 0.0 => {
+                (computing / wall.0).min(1.0)
+            }
+            _ => 1.0,
+        }
+    }
+
     /// Builds a job from clocks. Its flows are the sums of what the sources send to ranks.
     ///
     /// # Errors

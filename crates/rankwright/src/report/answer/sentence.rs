@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{Facts, Verdict};
-use crate::choose::{Basis, Candidate, NO_GAIN, PlanError, RunTimes, negligible_communication};
+use crate::choose::{Candidate, NO_GAIN, PlanError, RunTimes, negligible_communication};
 use crate::cluster::LevelKind;
 use crate::map::MapError;
 use crate::ranking::{Rule, Score, counts_as_equal, rank};
@@ -12,10 +12,6 @@ use crate::units::Seconds;
 
 /// Waiting below this share of the time of all ranks is told as the reason why no placement helps.
 const NEGLIGIBLE_WAITING: f64 = 0.01;
-
-/// By how much of the run the busiest network device must be busier before the answer says that clocks do not tell
-/// what that costs: the smallest gain that anybody would place for.
-const BUSIER: f64 = 0.05;
 
 /// A share as people write it: whole percents from 10 to 99, else one digit more. What is below 100 %
 /// does not read so.
@@ -52,10 +48,7 @@ impl Facts<'_> {
             return (Verdict::Unknown, format!("Unknown: traffic beside MPI ({beside}). {mpi}"));
         }
         if self.is_same(default, best) {
-            return match self.untold_by_clocks(default) {
-                Some(text) => (Verdict::NotProven, text),
-                None => (Verdict::NoGain, self.nothing_gained()),
-            };
+            return (Verdict::NoGain, self.nothing_gained());
         }
         if self.default_is_better(default, best) {
             let text = format!(
@@ -73,32 +66,6 @@ impl Facts<'_> {
             (None, None) if timing => self.bytes(default, best, "not simulated, so no run time"),
             (None, None) => self.bytes(default, best, "no message timing, so no run time"),
         }
-    }
-
-    /// That the simulation of a recorded run by its clocks finds no gain although another placement uses network
-    /// devices for much less of the run; `None` if none does, or the calls were replayed. By the clocks a rank sends
-    /// at the recorded times unless it still waits, so messages that end before its next send cost nothing. In a
-    /// program that computes only when they have arrived they do.
-    fn untold_by_clocks(&self, default: usize) -> Option<String> {
-        let (times, evaluation) = (self.plan.run_times.as_ref()?, self.plan.evaluation.as_ref()?);
-        if evaluation.basis() == Basis::Replay || negligible_communication(self.workload).is_some()
-        {
-            return None;
-        }
-        let run = times.times[default].0.max(f64::MIN_POSITIVE);
-        let busy = |at: usize| self.plan.candidates[at].load.busiest_nic_time().0 / run;
-        let order = self.plan.ranking.order().iter().copied();
-        let least = order.min_by(|a, b| busy(*a).total_cmp(&busy(*b)))?;
-        (busy(default) - busy(least) >= BUSIER).then(|| {
-            format!(
-                "No gain by the rates of the messages, but the busiest NIC is busy for {} of the run with the \
-                 launcher's default and {} with {}: whether that pays, a replay of the calls tells (`rankwright profile \
-                 --events`).",
-                percent(busy(default).min(1.0)),
-                percent(busy(least).min(1.0)),
-                self.plan.candidates[least].strategy.name()
-            )
-        })
     }
 
     /// Names of libraries that carried traffic beside MPI.

@@ -163,7 +163,7 @@ fn by_times(
         amounts: runs.map(|runs| runs.workload_finish.mean),
         saved: saved_by_seed((runs, by), |outcome| outcome.workload_finish),
     };
-    let model = model_error(cluster);
+    let model = model_error(cluster, by);
     end.saved.half_width += model;
     let outcome = match (end.direction(), waiting.direction()) {
         (Some(Direction::Less), _) => Outcome::Gain,

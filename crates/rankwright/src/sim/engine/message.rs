@@ -23,7 +23,7 @@ impl<const PLAIN: bool> Engine<'_, PLAIN> {
             self.jobs[network.hop_jobs[arrival.hop as usize] as usize].waiting += u128::from(wait);
         }
         if !PLAIN && self.closed {
-            self.release(network.hop_releases[arrival.hop as usize], departure);
+            self.release(network.hop_releases[arrival.hop as usize], departure, 0);
         }
         if hop.next == NONE {
             self.deliver(&network.ends[hop.stream as usize], arrival.sent, departure);
@@ -119,19 +119,23 @@ impl<const PLAIN: bool> Engine<'_, PLAIN> {
             job.waiting += u128::from(latency - end.unloaded);
         }
         if !PLAIN && self.closed {
-            self.release(end.releases, time);
+            self.release(end.releases, time, end.overlap);
         }
     }
 
-    /// Counts one outstanding message less for a source; does nothing if `source` is [`NONE`].
-    fn release(&mut self, source: u32, time: u64) {
+    /// Counts one outstanding message less for a source; does nothing if `source` is [`NONE`]. `overlap`: the services of
+    /// the message that real networks do at the same time as its longest, picoseconds.
+    fn release(&mut self, source: u32, time: u64, overlap: u64) {
         if source == NONE {
             return;
         }
         let state = &mut self.sources[source as usize];
         state.ready = state.ready.max(time);
+        let on_its_way = time - overlap - state.begun;
+        state.stands = state.stands.max(state.stood.saturating_add(on_its_way));
         state.outstanding -= 1;
         if state.outstanding == 0 {
+            state.stood = state.stands;
             self.interrupted = true;
             self.schedule_round(source as usize);
         }

@@ -106,8 +106,15 @@ struct SourceState {
     round: u64,
     /// In a closed loop: the messages of this round that the source waits for.
     outstanding: u32,
+    /// In a closed loop: when this round began, picoseconds.
+    begun: u64,
     /// In a closed loop: the latest time at which a message of this round was released, picoseconds.
     ready: u64,
+    /// In a closed loop: how long the clock has stood still while messages were on their way, picoseconds. Services
+    /// that real networks do at the same time count once.
+    stood: u64,
+    /// In a closed loop: the same with this round, as far as its messages were released.
+    stands: u64,
 }
 
 const NO_ZONE: usize = usize::MAX;
@@ -137,7 +144,10 @@ impl<'a, const PLAIN: bool> Engine<'a, PLAIN> {
             clock,
             round: 0,
             outstanding: 0,
+            begun: 0,
             ready: 0,
+            stood: 0,
+            stands: 0,
         });
         // No job has this number, so no clock has these random numbers.
         let stream = |server| RandomStream {

@@ -149,7 +149,7 @@ impl<const PLAIN: bool> Engine<'_, PLAIN> {
         self.sources[number].round += 1;
         if self.closed {
             self.sources[number].outstanding = table.messages;
-            self.sources[number].ready = time;
+            self.sources[number].begun = time;
             self.set_round(zone, slot, NEVER);
         } else {
             state.ticks.pop();
@@ -226,7 +226,7 @@ impl<const PLAIN: bool> Engine<'_, PLAIN> {
     pub(super) fn schedule_round(&mut self, source: usize) {
         let state = &mut self.sources[source];
         let time = match state.clock.as_mut().and_then(Iterator::next) {
-            Some(time) => time.max(state.ready),
+            Some(tick) => tick.saturating_add(state.stood).max(state.ready),
             None => NEVER,
         };
         let table = &self.network.sources[source];

@@ -86,6 +86,7 @@ impl<'a> Builder<'a> {
         stops: &mut dyn FnMut(usize) -> bool,
     ) -> Result<bool, SimulationError> {
         let mut in_step = HashMap::new();
+        let share = job.computing_share();
         for (position, source) in job.sources.iter().enumerate() {
             // Sources in step share the random numbers of the first of them.
             let stream = match (self.options.arrivals, source.in_step) {
@@ -126,7 +127,9 @@ impl<'a> Builder<'a> {
                 let clock = Clock::new(source, stream);
                 self.network.clocks.push(match self.options.pacing {
                     Pacing::Open => clock,
-                    Pacing::AfterDeparture | Pacing::AfterArrival => clock.within_its_run(),
+                    Pacing::AfterDeparture | Pacing::AfterArrival => {
+                        clock.of_computing(share).within_its_run()
+                    }
                 });
                 let messages = tables.len() as u32;
                 self.network.sources.push(SourceTable { zone, slot, sends: tables, messages });
@@ -159,9 +162,11 @@ impl<'a> Builder<'a> {
     /// bits can hold.
     fn add_path(&mut self, path: &Path, owner: Owner) -> Option<Result<PathStart, u32>> {
         let delay = picoseconds(path.latency)?;
-        let mut unloaded = delay;
+        let (mut unloaded, mut services, mut longest) = (delay, 0, 0);
         for hop in &path.hops {
-            unloaded = unloaded.checked_add(service(hop.service)?)?;
+            let service = service(hop.service)?;
+            (services, longest) = (services + service, longest.max(service));
+            unloaded = unloaded.checked_add(service)?;
             unloaded = unloaded.checked_add(picoseconds(hop.latency)?)?;
         }
         let pacing = self.options.pacing;
@@ -175,6 +180,7 @@ impl<'a> Builder<'a> {
             ),
             latency: picoseconds(last_latency)?,
             unloaded,
+            overlap: services - longest,
         };
         let end = self.end(end);
         let Some(first) = path.hops.first() else {

@@ -66,6 +66,8 @@ pub(super) struct PathEnd {
     pub(super) latency: u64,
     /// The time of the whole path without any waiting, picoseconds.
     pub(super) unloaded: u64,
+    /// The services of the path but for the longest, picoseconds: real networks do them at the same time.
+    pub(super) overlap: u64,
 }
 
 /// Where the arrivals of a stream are merged with others. `slot`: position among the zone's streams of

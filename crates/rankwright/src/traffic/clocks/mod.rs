@@ -181,7 +181,8 @@ impl Rounds {
         let rate = first * count / self.pairs.iter().map(|pair| first / pair.rate).sum::<f64>();
         let cv = self.pairs.iter().map(|pair| pair.cv).sum::<f64>() / count;
         let mut pairs: Vec<&PairClock> = self.pairs.iter().collect();
-        pairs.sort_by_key(|pair| pair.destination);
+        // The next rank first, as libraries and programs do: else all would send to rank 0 at once.
+        pairs.sort_by_key(|pair| (pair.destination < pair.source, pair.destination));
         let rounds = self.parts.last().copied().unwrap_or_default();
         let mut begin = 0;
         let part = |&end: &u64| {

@@ -42,7 +42,7 @@ fn bound_and_finish(cluster: &Cluster, workload: &Workload, slot_of: &[usize]) -
 #[test]
 fn a_sender_alone_takes_as_long() {
     for pattern in ["bcast:12", "bcast:3", "linear:2"] {
-        let text = format!("{pattern}:rate=1000000,length=256KiB,messages=50");
+        let text = format!("{pattern}:rate=1e9,length=256KiB,messages=50");
         for step in [1, 3, 5] {
             let slot_of: Vec<usize> = (0..12).map(|rank| rank * step % 32).collect();
             let workload = jobs(&[&text]);

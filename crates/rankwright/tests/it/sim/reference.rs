@@ -44,14 +44,25 @@ pub(crate) fn run(
 struct Sender<'a> {
     job: usize,
     clock: Clock,
-    round: usize,
     /// Of its first message: whose turn of several network devices it is.
     turn: usize,
     /// The paths of each send.
     sends: Vec<Vec<Path>>,
     servers: &'a Servers<'a>,
+    state: Round,
+}
+
+/// The present round of a clock.
+#[derive(Clone, Copy, Default)]
+struct Round {
+    number: usize,
     outstanding: usize,
+    begun: u64,
     ready: u64,
+    /// The longest way of a message of this round.
+    longest: u64,
+    /// How long the clock has stood still in the rounds before.
+    stood: u64,
 }
 
 struct Message {
@@ -118,11 +129,15 @@ impl<'a> Reference<'a> {
                         Pacing::Open => Clock::new(source, stream),
                         _ => Clock::new(source, stream).within_its_run(),
                     };
-                    let (round, outstanding, ready) = (0, 0, 0);
                     let turn = from.index() + turn;
-                    let sender =
-                        Sender { job, clock, round, turn, sends, servers, outstanding, ready };
-                    senders.push(sender);
+                    senders.push(Sender {
+                        job,
+                        clock,
+                        turn,
+                        sends,
+                        servers,
+                        state: Round::default(),
+                    });
                 };
                 match options.arrivals {
                     Arrivals::PerSource if others.is_empty() => (),
@@ -143,14 +158,18 @@ impl<'a> Reference<'a> {
             number: 0,
             ticks: 0,
         };
-        (0..reference.senders.len()).for_each(|sender| reference.schedule(sender));
-        while let Some(Reverse(((time, (from, _), _), message))) = reference.events.pop() {
+        reference.run();
+        reference
+    }
+
+    fn run(&mut self) {
+        (0..self.senders.len()).for_each(|sender| self.schedule(sender));
+        while let Some(Reverse(((time, (from, _), _), message))) = self.events.pop() {
             match message {
-                Some(message) => reference.arrive(message, time),
-                None => reference.tick(from - reference.visits.len() - 1, time),
+                Some(message) => self.arrive(message, time),
+                None => self.tick(from - self.visits.len() - 1, time),
             }
         }
-        reference
     }
 
     fn push(&mut self, time: u64, from: (usize, u64), message: Option<usize>) {
@@ -160,7 +179,8 @@ impl<'a> Reference<'a> {
 
     fn schedule(&mut self, sender: usize) {
         if let Some(time) = self.senders[sender].clock.next() {
-            let time = time.max(self.senders[sender].ready);
+            let Round { stood, ready, .. } = self.senders[sender].state;
+            let time = (time + stood).max(ready);
             self.push(time, (self.visits.len() + 1 + sender, 0), None);
         }
     }
@@ -168,10 +188,10 @@ impl<'a> Reference<'a> {
     fn tick(&mut self, number: usize, time: u64) {
         self.ticks += 1;
         let sender = &mut self.senders[number];
-        let round = sender.round;
-        sender.round += 1;
-        sender.outstanding = sender.sends.len();
-        sender.ready = time;
+        let round = sender.state.number;
+        sender.state.number += 1;
+        sender.state.outstanding = sender.sends.len();
+        (sender.state.begun, sender.state.longest) = (time, 0);
         // One message after the other takes the network devices in turn.
         let first = sender.turn + round * sender.sends.len();
         let path = |(paths, turn): (&Vec<Path>, usize)| paths[turn % paths.len()].clone();
@@ -216,7 +236,7 @@ impl<'a> Reference<'a> {
         self.visits[server].push(Visit { message, arrival: time, begin, departure });
         self.messages[message].hop += 1;
         if leaves && self.pacing == Pacing::AfterDeparture {
-            self.release(sender, departure);
+            self.release(sender, departure, 0);
         }
         if last {
             self.deliver(message, next);
@@ -234,20 +254,24 @@ impl<'a> Reference<'a> {
     fn deliver(&mut self, number: usize, time: u64) {
         let message = &mut self.messages[number];
         message.arrived = Some(time);
+        let services = message.path.hops.iter().map(|hop| picoseconds(hop.service).max(1));
+        let overlap = services.clone().sum::<u64>() - services.max().unwrap_or(0);
         let direct = message.path.hops.is_empty();
         let sender = message.sender;
         match self.pacing {
-            Pacing::AfterArrival => self.release(sender, time),
-            Pacing::AfterDeparture if direct => self.release(sender, time),
+            Pacing::AfterArrival => self.release(sender, time, overlap),
+            Pacing::AfterDeparture if direct => self.release(sender, time, overlap),
             _ => (),
         }
     }
 
-    fn release(&mut self, number: usize, time: u64) {
-        let sender = &mut self.senders[number];
-        sender.outstanding -= 1;
-        sender.ready = sender.ready.max(time);
-        if sender.outstanding == 0 {
+    fn release(&mut self, number: usize, time: u64, overlap: u64) {
+        let round = &mut self.senders[number].state;
+        round.outstanding -= 1;
+        round.ready = round.ready.max(time);
+        round.longest = round.longest.max(time - overlap - round.begun);
+        if round.outstanding == 0 {
+            round.stood += round.longest;
             self.schedule(number);
         }
     }
