@@ -8,10 +8,12 @@ use super::Facts;
 use super::sentence::small_percent;
 use crate::choose::{Basis, Evaluation};
 use crate::launch::shell;
+use crate::placement::JobPlacement;
 use crate::timeline::{Steadiness, steadiness_of};
 use crate::traffic::Job;
 use crate::traffic::expansion::library::Estimated;
 use crate::traffic::profile::RoughComputing;
+use crate::units::counted;
 
 /// What weakens an answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -64,8 +66,8 @@ pub(super) fn all(facts: &Facts) -> Vec<Weakness> {
     let recorded = Weakness::of_recorded(&facts.workload.jobs);
     let parts = [recorded, no_timing(facts), no_calls(facts), disagreement(facts)];
     let parts = parts.into_iter().chain([not_simulated(facts), rates(facts), part(facts)]);
-    let more = [collectives(facts), neighbours(facts), gpus(facts), devices(facts), default(facts)];
-    let parts = parts.chain(more);
+    let more = [collectives(facts), threads(facts), neighbours(facts), gpus(facts)];
+    let parts = parts.chain(more).chain([devices(facts), default(facts)]);
     parts.flatten().collect()
 }
 
@@ -239,6 +241,26 @@ fn collectives(facts: &Facts) -> Option<Weakness> {
 fn estimated(jobs: &[Job]) -> Option<&Estimated> {
     let called = jobs.iter().filter(|job| !job.collectives.calls.is_empty());
     called.filter_map(|job| job.collectives.library.estimated()).next()
+}
+
+/// Ranks that computed with more threads than they get cores.
+fn threads(facts: &Facts) -> Option<Weakness> {
+    let jobs = facts.workload.jobs.iter().zip(facts.plan.best().placement.jobs());
+    let fewer_cores = |(job, placed): (&Job, &JobPlacement)| {
+        let (threads, cores) = (job.seen.threads? as usize, placed.ranks.first()?.cores.len());
+        (threads > cores).then(|| {
+            Weakness::new(
+                "threads-without-cores",
+                format!(
+                    "ranks of {} computed with about {threads} threads, and get {}",
+                    job.name,
+                    counted(cores, "core")
+                ),
+                format!("`--cores-per-rank {threads}` gives them as many"),
+            )
+        })
+    };
+    jobs.filter_map(fewer_cores).next()
 }
 
 fn neighbours(facts: &Facts) -> Option<Weakness> {

@@ -86,6 +86,7 @@ const FINDINGS: &[Row] = &[
     ("default-assumed", Info, User, "", COMPARE),
     ("devices-of-default", Info, User, "", None),
     ("other-node-neighbours", Info, Developer, "", None),
+    ("threads-without-cores", Warning, User, "", None),
     ("far-gpus", Warning, User, "", None),
     // Of the cluster.
     (

@@ -1,6 +1,7 @@
 //! How long ranks computed, also where others took PUs from them.
 
 use super::{Profile, RankRecord};
+use crate::statistics::median;
 use crate::units::Seconds;
 
 /// Waiting for PUs above this share of the time outside MPI makes a run disturbed: ranks shared PUs, or
@@ -73,6 +74,16 @@ impl Profile {
         let waited = sum(&|rank| rank.waited_for_pu.unwrap_or_default());
         let outside = sum(&RankRecord::outside);
         (waited > DISTURBED * outside).then(|| (waited / outside).min(1.0))
+    }
+
+    /// How many threads of a rank computed, the median of all ranks: the processor time of the process over that of
+    /// the thread that called `MPI_Init`, rounded. Fewer than the program started, if these rested; `None` if
+    /// unknown.
+    pub(super) fn computing_threads(&self) -> Option<u32> {
+        let known = self.ranks.iter().filter(|rank| rank.processor.0 > 0.0);
+        let threads: Vec<f64> =
+            known.map(|rank| 1.0 + rank.other_threads.0 / rank.processor.0).collect();
+        (!threads.is_empty()).then(|| median(&threads).round() as u32)
     }
 
     /// Why the time that ranks waited for PUs is only roughly known; `None` if it is known.
@@ -165,5 +176,19 @@ mod tests {
         profile.ranks[0].processor = Seconds(2.0);
         profile.ranks[0].other_threads = Seconds(1.0);
         assert_eq!(profile.rough_computing(), Some(RoughComputing::Threads));
+    }
+
+    #[test]
+    fn threads_are_known_by_their_processor_time() {
+        let threads = |times: [(f64, f64); 2]| {
+            let mut profile = profile([None, None]);
+            for (rank, (main, others)) in profile.ranks.iter_mut().zip(times) {
+                (rank.processor, rank.other_threads) = (Seconds(main), Seconds(others));
+            }
+            profile.computing_threads()
+        };
+        assert_eq!(threads([(0.0, 0.0), (0.0, 0.0)]), None);
+        assert_eq!(threads([(9.0, 0.1), (9.0, 0.3)]), Some(1));
+        assert_eq!(threads([(9.0, 24.0), (8.0, 23.0)]), Some(4));
     }
 }

@@ -82,6 +82,19 @@ fn after_a_disturbed_run_the_simulated_times_are_those_of_an_undisturbed_one() {
 }
 
 #[test]
+fn threads_without_cores_are_told() {
+    let mut workload = recorded(APART, &["a", "b"], 1.9, 0.8);
+    let told = |workload: &Workload| {
+        let weaknesses = answer(workload, &ALL).weaknesses;
+        weaknesses.iter().find(|it| it.code == "threads-without-cores").map(ToString::to_string)
+    };
+    workload.jobs[0].seen.threads = Some(1);
+    assert_eq!(told(&workload), None);
+    workload.jobs[0].seen.threads = Some(4);
+    insta::assert_snapshot!(told(&workload).unwrap());
+}
+
+#[test]
 fn little_communication_leaves_nothing_to_gain() {
     let answer = answer(&recorded(APART, &["a", "b"], 1.9, 1.89), &ALL);
     assert_eq!(answer.text, "No placement helps here: 0.5 % of the run time is communication.");
