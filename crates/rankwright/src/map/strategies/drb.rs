@@ -4,7 +4,9 @@
 //! is refined at the end. Each level of bisections takes time about linear in the edges.
 
 use crate::map::search::graph::{EdgeWeights, Graph, TooManyWeights, VertexId, scale_weights};
-use crate::map::search::partitioners::scotch::{Refinement, ScotchGraph, ScotchTree, map_graph};
+use crate::map::search::partitioners::scotch::{
+    Refinement, ScotchGraph, ScotchOptions, ScotchTree, map_graph_until,
+};
 use crate::map::search::repair::repair;
 use crate::map::search::tree::{BinId, Tree};
 use crate::map::{Budget, MapError, Mapper, Problem};
@@ -15,7 +17,8 @@ use crate::placement::Mapping;
 /// The machine is Scotch's `tleaf`: the tree of levels, whose link costs are the differences of the
 /// levels' distances; where nodes differ or cores are taken, the part of such a tree that exists.
 /// Scotch promises balance only approximately, so [`repair`] moves ranks out of overfull slots. With
-/// more slots than ranks it uses the fewest nodes, in the order of the cluster, that hold all ranks.
+/// more slots than ranks it uses the fewest nodes, in the order of the cluster, that hold all ranks. If the budget ends
+/// before Scotch does, it packs the ranks in their order.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::map) struct Drb {
     pub(in crate::map) seed: u64,
@@ -23,14 +26,17 @@ pub(in crate::map) struct Drb {
 }
 
 impl Mapper for Drb {
-    fn map(&self, problem: &Problem, _: &Budget) -> Result<Mapping, MapError> {
+    fn map(&self, problem: &Problem, budget: &Budget) -> Result<Mapping, MapError> {
         let (tree, slot_of_bin) = problem.tree_of_fewest_nodes();
         let graph = problem.weighted_graph(self.weights);
         let mut bin_of = if tree.bin_count() == 1 || problem.rank_count() == 1 {
             vec![0; problem.rank_count()]
         } else {
             // Joined, because Scotch must find an edge to cut (see `Refinement`).
-            self.partition(problem, joined(&graph).as_ref().unwrap_or(&graph), &tree)?
+            let joined = joined(&graph);
+            let found =
+                self.partition(problem, joined.as_ref().unwrap_or(&graph), &tree, budget)?;
+            found.unwrap_or_else(|| vec![0; problem.rank_count()])
         };
         let capacity = vec![problem.limit(); tree.bin_count()];
         repair(&tree, &capacity, &graph, problem.loads(), &mut bin_of);
@@ -52,7 +58,8 @@ impl Drb {
         problem: &Problem,
         graph: &Graph,
         tree: &Tree,
-    ) -> Result<Vec<BinId>, MapError> {
+        budget: &Budget,
+    ) -> Result<Option<Vec<BinId>>, MapError> {
         let too_large =
             |what| move |_: TooManyWeights| MapError::TooLarge { library: "Scotch", what };
         let machine = Machine::new(tree)?;
@@ -75,22 +82,13 @@ impl Drb {
         } else {
             Refinement::Whole
         };
-        map_graph(
-            &ScotchGraph {
-                offsets: &offsets,
-                neighbours: &neighbours,
-                edge_weights: &weights,
-                loads: &loads,
-            },
-            &ScotchTree {
-                sizes: &machine.sizes,
-                link_costs: &machine.link_costs,
-                leaves: machine.leaves.as_deref(),
-                leaf_count: tree.bin_count(),
-            },
-            imbalance,
-            refinement,
-            i32::try_from(self.seed).unwrap_or(i32::MAX),
+        let seed = i32::try_from(self.seed).unwrap_or(i32::MAX);
+        let Machine { sizes, link_costs, leaves } = machine;
+        map_graph_until(
+            ScotchGraph { offsets, neighbours, edge_weights: weights, loads },
+            ScotchTree { sizes, link_costs, leaves, leaf_count: tree.bin_count() },
+            ScotchOptions { imbalance, refinement, seed },
+            &|| budget.is_over(),
         )
     }
 }

@@ -1,5 +1,7 @@
 //! What strategies must find.
 
+use std::ops::ControlFlow;
+
 use rankwright::choose;
 use rankwright::map::{Budget, Problem, Strategy, find};
 use rankwright::placement::{Granularity, PlacementError};
@@ -34,6 +36,21 @@ fn tiles_of_a_scattered_halo_are_found() {
         // Groups from the bottom up do not fit together everywhere.
         let most = if strategy.name() == "treematch" { 20_000 } else { 16_000 };
         assert!(bytes_between_nodes(&problem, mapping.as_indices()) <= most, "{strategy}");
+    }
+}
+
+/// Scotch takes seconds for so many edges and cannot be stopped.
+#[test]
+fn a_search_that_is_ended_has_a_mapping() {
+    let (cluster, jobs) = (cluster(&[(40, Kind(1, 1, 16, 1))]), workload(vec![cliques(1, 600)]));
+    let problem = Problem::new(&cluster, &jobs, Granularity::Cores(1)).unwrap();
+    let ends = |_| ControlFlow::Break(());
+    for strategy in searching() {
+        let mapping = strategy.map(&problem, &Budget::default().with_observer(&ends)).unwrap();
+        let mut slots = mapping.into_indices();
+        slots.sort_unstable();
+        slots.dedup();
+        assert_eq!(slots.len(), 600, "{strategy}");
     }
 }
 

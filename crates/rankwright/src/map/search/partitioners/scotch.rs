@@ -7,6 +7,9 @@
 
 use std::ffi::{c_int, c_void};
 use std::ptr;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::Duration;
 
 use crate::map::MapError;
 
@@ -16,25 +19,25 @@ const LIBRARY: &str = "Scotch";
 type Num = i32;
 
 /// A graph as Scotch takes it: compressed rows, every edge in both of its rows.
-pub(in crate::map) struct ScotchGraph<'a> {
+pub(in crate::map) struct ScotchGraph {
     /// Where the row of each vertex begins, then the end of the last row. Index: vertex.
-    pub(in crate::map) offsets: &'a [Num],
+    pub(in crate::map) offsets: Vec<Num>,
     /// Row after row.
-    pub(in crate::map) neighbours: &'a [Num],
+    pub(in crate::map) neighbours: Vec<Num>,
     /// Index: as in `neighbours`.
-    pub(in crate::map) edge_weights: &'a [Num],
+    pub(in crate::map) edge_weights: Vec<Num>,
     /// Index: vertex.
-    pub(in crate::map) loads: &'a [Num],
+    pub(in crate::map) loads: Vec<Num>,
 }
 
 /// A tree-shaped machine.
-pub(in crate::map) struct ScotchTree<'a> {
+pub(in crate::map) struct ScotchTree {
     /// The number of children of a node. Index: level, from the root down.
-    pub(in crate::map) sizes: &'a [Num],
+    pub(in crate::map) sizes: Vec<Num>,
     /// Index: level, from the root down; the links are those below it.
-    pub(in crate::map) link_costs: &'a [Num],
+    pub(in crate::map) link_costs: Vec<Num>,
     /// The leaves that exist, ascending; `None` if all do.
-    pub(in crate::map) leaves: Option<&'a [Num]>,
+    pub(in crate::map) leaves: Option<Vec<Num>>,
     pub(in crate::map) leaf_count: usize,
 }
 
@@ -52,16 +55,50 @@ pub(in crate::map) enum Refinement {
     Bipartitions,
 }
 
+/// How Scotch maps.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::map) struct ScotchOptions {
+    /// The share by which a leaf may exceed its capacity: a target, not a bound.
+    pub(in crate::map) imbalance: f64,
+    pub(in crate::map) refinement: Refinement,
+    pub(in crate::map) seed: Num,
+}
+
+/// How often `ends` is asked.
+const ASKED_EVERY: Duration = Duration::from_millis(20);
+
+/// As [`map_graph`]; `None` if `ends`, which is asked all the time, says so. Scotch cannot be stopped: it then goes
+/// on in a thread of its own, whose result nobody takes.
+pub(in crate::map) fn map_graph_until(
+    graph: ScotchGraph,
+    tree: ScotchTree,
+    options: ScotchOptions,
+    ends: &dyn Fn() -> bool,
+) -> Result<Option<Vec<u32>>, MapError> {
+    let (result, finished) = mpsc::channel();
+    let run = move || drop(result.send(map_graph(&graph, &tree, options)));
+    let thread = thread::Builder::new().name("scotch".to_owned()).spawn(run);
+    thread.map_err(|error| MapError::Library { library: LIBRARY, what: error.to_string() })?;
+    loop {
+        match finished.recv_timeout(ASKED_EVERY) {
+            Ok(leaf_of) => return leaf_of.map(Some),
+            Err(RecvTimeoutError::Timeout) if !ends() => (),
+            Err(RecvTimeoutError::Timeout) => return Ok(None),
+            Err(RecvTimeoutError::Disconnected) => {
+                let what = "its thread ended without a result".to_owned();
+                return Err(MapError::Library { library: LIBRARY, what });
+            }
+        }
+    }
+}
+
 /// The leaf of each vertex, counted over the leaves that exist.
-///
-/// `imbalance` is the share by which a leaf may exceed its capacity: a target, not a bound.
-pub(in crate::map) fn map_graph(
+fn map_graph(
     graph: &ScotchGraph,
     tree: &ScotchTree,
-    imbalance: f64,
-    refinement: Refinement,
-    seed: Num,
+    options: ScotchOptions,
 ) -> Result<Vec<u32>, MapError> {
+    let ScotchOptions { imbalance, refinement, seed } = options;
     let vertices = graph.offsets.len() - 1;
     assert_eq!(graph.loads.len(), vertices);
     assert_eq!(graph.neighbours.len(), graph.edge_weights.len());
@@ -161,7 +198,7 @@ fn architecture(
             tree.link_costs.as_ptr(),
         );
         succeeded("SCOTCH_archTleaf", build)?;
-        let Some(leaves) = tree.leaves else {
+        let Some(leaves) = &tree.leaves else {
             return Ok(whole.0);
         };
         assert_eq!(leaves.len(), tree.leaf_count);
