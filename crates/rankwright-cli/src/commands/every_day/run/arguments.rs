@@ -50,8 +50,8 @@ pub(crate) struct Run {
     /// End the job after this time, like 10min; with --compare, each run
     #[arg(long, value_name = "TIME")]
     pub(super) timeout: Option<Seconds>,
-    /// Print the files and the command line, start nothing
-    #[arg(long, conflicts_with = "compare")]
+    /// Print the files and the command line, with --compare of each way; start nothing
+    #[arg(long)]
     pub(super) dry_run: bool,
     /// The program and its arguments; or several programs: -n 2 ./a x : -n 6 ./b y
     #[arg(last = true, required = true, value_name = "PROGRAM")]

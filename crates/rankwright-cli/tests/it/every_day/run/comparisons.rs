@@ -36,6 +36,20 @@ fn ways_are_compared_in_turn() {
 }
 
 #[test]
+fn a_dry_run_shows_all_ways() {
+    let site = Site::new();
+    let placed = ["--profile", "app.rwp", "--on", "cluster.toml", "--binding", "exec"];
+    let compared = ["--compare", "default,blocked", "--dry-run", "--", "./app"];
+    let (output, text) = site.run(Some(("n[0-3]", "4(x4)")), &[&placed[..], &compared].concat());
+    assert!(output.status.success(), "{text}");
+    let parts: Vec<&str> = text.split("# --compare ").collect();
+    let [_, default, blocked] = parts[..] else { panic!("{text}") };
+    assert!(default.starts_with("default\n") && default.contains("-n 8 ./app"), "{text}");
+    assert!(blocked.starts_with("blocked\n") && blocked.contains("FOLDER/"), "{text}");
+    assert!(!text.contains("started:"), "{text}");
+}
+
+#[test]
 fn outside_of_a_job_the_default_runs_on_the_hosts_of_the_placement() {
     let site = Site::new();
     let default = |job, arguments: &[&str]| {

@@ -22,10 +22,11 @@ use super::placing::allocation::Allocation;
 use crate::host::batch_job::BatchJob;
 use crate::host::mpi::launcher::{MpiLauncher, Profiled};
 use crate::host::this_host;
+use crate::launching::files::describe;
 use crate::launching::prepared::Prepared;
 use crate::launching::started::{Ready, refuse_root};
 use crate::output::exit_code::{NotStarted, UsageError};
-use crate::output::{Verbosity, note, warn};
+use crate::output::{self, Verbosity, note, warn};
 use crate::planning::accuracy::{self, Measured, SHORT};
 use schedule::Schedule;
 use times::Times;
@@ -59,6 +60,14 @@ fn warn_of_default(
     }
 }
 
+/// Prints the files and the command line of each way.
+fn show(ways: &[Way]) -> anyhow::Result<ExitCode> {
+    let described =
+        ways.iter().map(|way| format!("# --compare {}\n{}", way.name, describe(&way.ready.launch)));
+    output::print(&described.collect::<Vec<_>>().join("\n"))?;
+    Ok(ExitCode::SUCCESS)
+}
+
 impl Run {
     /// Runs all ways in turn and compares their times. A run that fails ends the comparison with
     /// its exit code.
@@ -70,6 +79,9 @@ impl Run {
         let options = &self.comparison;
         let names = options.names()?;
         let ways = self.ways(&names, line, verbosity)?;
+        if self.dry_run {
+            return show(&ways);
+        }
         warn_of_load(&ways, verbosity)?;
         let mut times = Times::new(names, options.seed);
         let blocks = options.warmup + options.repeat.get();
@@ -183,25 +195,41 @@ impl Run {
         for prepared in prepared.iter().flatten() {
             self.refuse_misfits(prepared, installed.launcher, batch.as_ref(), verbosity)?;
         }
-        refuse_root(&self.options.launcher_arguments()?, &installed)?;
+        if !self.dry_run {
+            refuse_root(&self.options.launcher_arguments()?, &installed)?;
+        }
         let ways = names.iter().map(String::as_str).zip(prepared.iter().map(Option::as_ref));
         let hosts = self.default_hosts(&ways.collect::<Vec<_>>(), batch.as_ref())?;
         if let Some(note_on_hosts) = &hosts.note {
             note(verbosity, format_args!("note: {note_on_hosts}"));
         }
-        let mut ways = Vec::new();
-        for (name, prepared) in names.iter().zip(&prepared) {
+        let named = names.iter().zip(&prepared);
+        let way = |(name, prepared): (&String, &Option<Prepared>)| {
             let ready = match prepared {
-                Some(prepared) => {
-                    Ready::new(prepared, &installed, Task::Programs(line), verbosity)?
-                }
+                Some(prepared) => self.ready(prepared, &installed, line, verbosity)?,
                 None => Ready::bare(self.default_launch(&installed, ranks, line, &hosts.hosts)?),
             };
-            ready.explain(verbosity);
+            if !self.dry_run {
+                ready.explain(verbosity);
+            }
             let placement = prepared.as_ref().map(|prepared| prepared.placement().clone());
-            ways.push(Way { name: name.clone(), ready, placement });
+            Ok(Way { name: name.clone(), ready, placement })
+        };
+        named.map(way).collect()
+    }
+
+    /// A placed way; with --dry-run it has no files.
+    fn ready(
+        &self,
+        prepared: &Prepared,
+        installed: &MpiLauncher,
+        line: &ProgramLine,
+        verbosity: &Verbosity,
+    ) -> anyhow::Result<Ready> {
+        if self.dry_run {
+            return Ok(Ready::bare(self.dry_launch(prepared, installed, line, verbosity)?));
         }
-        Ok(ways)
+        Ready::new(prepared, installed, Task::Programs(line), verbosity)
     }
 
     /// The placement that a name stands for.
