@@ -215,6 +215,11 @@ impl Simulate {
         if self.result.format != Format::Table {
             output::note(verbosity, caveat(report));
         }
+        let recorded = job.1.jobs.iter().all(|job| job.seen.events.is_some());
+        if recorded && !self.replay {
+            let text = "the calls were recorded: `place` and `compare` replay them, `simulate` does with --replay";
+            output::note(verbosity, format_args!("note: {text}"));
+        }
         Ok(ExitCode::SUCCESS)
     }
 

@@ -171,6 +171,11 @@ fn a_replay_sends_what_the_program_sent() {
     {
         assert_eq!(row["workload_finish_s"], replayed["workload_finish_s"], "{row}");
     }
+    // A simulation says that it does not.
+    let arguments = ["simulate", &profile, "--on", "paper:2013", "--strategy", "blocked"];
+    let output = rankwright(&arguments).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("note: the calls were recorded: "), "{said}");
     // The answer of `place` is not weakened by collectives: the library's algorithms are known.
     let placement = path_of(folder.path(), "placement.json");
     let arguments = ["place", &profile, "--on", "paper:2013", "--format", "json", "-o", &placement];
