@@ -1,5 +1,7 @@
 //! The command line as a whole: commands, their groups in the help, and the options that all share.
 
+use std::path::Path;
+
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, Parser};
 
@@ -19,8 +21,13 @@ pub(crate) struct Cli {
 }
 
 /// The error of a command line that clap refuses. Where `--` starts the user's program, the advice is about
-/// that, not clap's, to pass an unknown option behind `--`.
+/// that, not clap's, to pass an unknown option behind `--`. A file in the place of a command leads to the command
+/// that shows it.
 pub(crate) fn explained(mut error: clap::Error) -> clap::Error {
+    if let Some(advice) = command_for_file(&error) {
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![advice.into()]));
+        return error;
+    }
     let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidArg) else { return error };
     let takes_program =
         |usage: &ContextValue| ["-- <", "[-- "].iter().any(|mark| usage.to_string().contains(mark));
@@ -35,6 +42,24 @@ pub(crate) fn explained(mut error: clap::Error) -> clap::Error {
     };
     error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![advice.into()]));
     error
+}
+
+/// What to type where a file stands in the place of a command.
+fn command_for_file(error: &clap::Error) -> Option<String> {
+    let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else {
+        return None;
+    };
+    let is_input = Path::new(word).exists() || word.contains(['.', ':']);
+    let usage = error.get(ContextKind::Usage)?.to_string();
+    let group = ["traffic", "timeline", "cluster"]
+        .into_iter()
+        .find(|group| usage.contains(&format!("rankwright {group} ")));
+    let command = match group {
+        Some(group) => format!("{group} show"),
+        None if usage.contains("rankwright [") => "place".to_owned(),
+        None => return None,
+    };
+    is_input.then(|| format!("for that file: 'rankwright {command} {word}'"))
 }
 
 /// The groups of `rankwright --help`; a command in none of them is an error in a test.

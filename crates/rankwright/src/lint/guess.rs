@@ -219,7 +219,10 @@ fn by_content(text: &str) -> Result<Vec<&'static str>, &'static str> {
         return Err("a placement, of which `rankwright launch` writes files for a launcher");
     }
     if first.starts_with("rankwright-ranks-map") {
-        return Err("the ranks.map of rankwright-exec, which `rankwright launch` wrote");
+        return Err(
+            "the ranks.map of rankwright-exec, which `rankwright launch` wrote (`rankwright run --check` checks it in \
+             the job)",
+        );
     }
     if super::read::flux::taskmap::is_one(first) {
         return Ok(vec!["flux"]);
@@ -280,6 +283,12 @@ fn script(text: &str) -> Result<Vec<&'static str>, &'static str> {
     }
     if super::read::script::is_one(text) {
         return Ok(vec!["wrapper"]);
+    }
+    if text.contains("rankwright-exec --map ") {
+        return Err(
+            "a script of `rankwright launch`, in which rankwright-exec binds the ranks as ranks.map says (`rankwright \
+             run --check` checks that in the job)",
+        );
     }
     let is_launch = |line: &str| {
         let mut words = line.split_whitespace();
