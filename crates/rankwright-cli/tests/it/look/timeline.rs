@@ -151,6 +151,19 @@ fn a_replay_has_a_time_line() {
     let span = |report: &Value| report["span_s"].as_f64().expect("seconds");
     assert!((span(&spread) / span(&recorded) - 1.0).abs() < 0.1, "{spread} {recorded}");
 
+    // Recorded times would be others under another placement, so it is replayed unless told otherwise.
+    let times_from = |more: &[&str]| {
+        let all = [more, &["--format", "json"]].concat();
+        let report: Value = serde_json::from_str(&show(&all)).expect("JSON");
+        report["times_from"].clone()
+    };
+    let two_nodes = folder.path().join("two.json").display().to_string();
+    let arguments = ["map", RUN, CLUSTER[0], CLUSTER[1], "--strategy", "cyclic"];
+    let arguments = [&arguments[..], &["--nodes", "node[2-3]", "-o", &two_nodes]].concat();
+    assert!(rankwright(&arguments).status().expect("the program starts").success());
+    assert_eq!(times_from(&["--placement", &two_nodes]), "replay");
+    assert_eq!(times_from(&["--placement", &placed("cyclic")]), recorded["times_from"]);
+
     let arguments = ["timeline", "show", RUN, "--times", "replay"];
     let output = rankwright(&arguments).output().expect("the program starts");
     insta::assert_snapshot!("timeline_replay_without_placement", transcript(&arguments, &output));

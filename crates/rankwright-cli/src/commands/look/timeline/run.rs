@@ -37,7 +37,8 @@ pub(super) struct RunOptions {
     placement: Option<PathBuf>,
     /// What tells when bytes are sent: mpi (calls, when messages are handed to the library), transport
     /// (when bytes are handed to the kernel on TCP connections, or messages to UCX or Open MPI's PML), or replay (the
-    /// calls replayed under --placement, as a prediction) [default: transport if it was recorded, else mpi]
+    /// calls replayed under --placement, as a prediction) [default: replay under a placement other than that of the run;
+    /// else transport if it was recorded, else mpi]
     #[arg(long, value_enum, value_name = "SOURCE", hide_possible_values = true)]
     times: Option<Times>,
     /// Bandwidth of the one network device that each host has, without a cluster
@@ -110,16 +111,16 @@ impl RunOptions {
             Some(_) => Some(RecordedRun::open(Path::new(&self.profile))?),
             None => None,
         };
-        let times_from = self.times_from(recorded.as_ref())?;
         let (Place { sites, placed }, bandwidth_from) = match recorded {
             Some(_) => self.place(&profile, verbosity)?,
             None => (Place::default(), BandwidthFrom::Counted),
         };
+        let elsewhere = placed
+            .as_ref()
+            .is_some_and(|(cluster, placement)| !is_as_recorded(&profile, cluster, placement));
+        let times_from = self.times_from(recorded.as_ref(), elsewhere)?;
         // What devices counted belongs to the run as it was.
-        let elsewhere = placed.as_ref().is_some_and(|(cluster, placement)| {
-            times_from == TimesFrom::Replay || !is_as_recorded(&profile, cluster, placement)
-        });
-        if elsewhere && !series.is_empty() {
+        if (elsewhere || times_from == TimesFrom::Replay) && !series.is_empty() {
             series.clear();
             output::note(
                 verbosity,
@@ -139,7 +140,13 @@ impl RunOptions {
         Ok(Run { profile, sites, bandwidth_from, series, times_from, recorded, replay })
     }
 
-    fn times_from(&self, recorded: Option<&RecordedRun>) -> anyhow::Result<TimesFrom> {
+    /// Which times are shown. `elsewhere`: with a placement other than that of the run, under which the recorded times
+    /// would be others.
+    fn times_from(
+        &self,
+        recorded: Option<&RecordedRun>,
+        elsewhere: bool,
+    ) -> anyhow::Result<TimesFrom> {
         let has_transport = recorded.is_some_and(RecordedRun::has_transport);
         match self.times {
             Some(Times::Replay) if self.placement.is_none() => {
@@ -165,6 +172,7 @@ impl RunOptions {
                 Err(Infeasible(text).into())
             }
             Some(Times::Transport) => Ok(TimesFrom::Transport),
+            None if elsewhere => Ok(TimesFrom::Replay),
             None if has_transport => Ok(TimesFrom::Transport),
             Some(Times::Mpi) | None => Ok(TimesFrom::Mpi),
         }
