@@ -128,8 +128,8 @@ pub struct Seen {
     pub undisturbed: Option<Seconds>,
     /// Why `undisturbed` is only roughly known; `None` if it is well known, or is `None`.
     pub rough: Option<profile::RoughComputing>,
-    /// How many threads of a rank computed, by processor time; `None` if unknown.
-    pub threads: Option<u32>,
+    /// Whether ranks computed with several threads, by processor time.
+    pub threaded: bool,
     /// Names of libraries that carried traffic beside MPI, such as NCCL.
     pub beside_mpi: Vec<String>,
     /// The profile that has the calls of all ranks in order, if they were recorded.

@@ -8,12 +8,11 @@ use super::Facts;
 use super::sentence::small_percent;
 use crate::choose::{Basis, Evaluation};
 use crate::launch::shell;
-use crate::placement::JobPlacement;
+use crate::placement::RankPlacement;
 use crate::timeline::{Steadiness, steadiness_of};
 use crate::traffic::Job;
 use crate::traffic::expansion::library::Estimated;
 use crate::traffic::profile::RoughComputing;
-use crate::units::counted;
 
 /// What weakens an answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -243,24 +242,16 @@ fn estimated(jobs: &[Job]) -> Option<&Estimated> {
     called.filter_map(|job| job.collectives.library.estimated()).next()
 }
 
-/// Ranks that computed with more threads than they get cores.
+/// Ranks that computed with several threads and get one core.
 fn threads(facts: &Facts) -> Option<Weakness> {
-    let jobs = facts.workload.jobs.iter().zip(facts.plan.best().placement.jobs());
-    let fewer_cores = |(job, placed): (&Job, &JobPlacement)| {
-        let (threads, cores) = (job.seen.threads? as usize, placed.ranks.first()?.cores.len());
-        (threads > cores).then(|| {
-            Weakness::new(
-                "threads-without-cores",
-                format!(
-                    "ranks of {} computed with about {threads} threads, and get {}",
-                    job.name,
-                    counted(cores, "core")
-                ),
-                format!("`--cores-per-rank {threads}` gives them as many"),
-            )
-        })
-    };
-    jobs.filter_map(fewer_cores).next()
+    let mut jobs = facts.workload.jobs.iter().zip(facts.plan.best().placement.jobs());
+    let one_core = |ranks: &[RankPlacement]| ranks.iter().any(|rank| rank.cores.len() == 1);
+    let (job, _) = jobs.find(|(job, placed)| job.seen.threaded && one_core(&placed.ranks))?;
+    Some(Weakness::new(
+        "threads-without-cores",
+        format!("ranks of {} computed with several threads, and get 1 core each", job.name),
+        "`--cores-per-rank N` gives them N, with N like OMP_NUM_THREADS",
+    ))
 }
 
 fn neighbours(facts: &Facts) -> Option<Weakness> {

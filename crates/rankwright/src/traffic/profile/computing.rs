@@ -76,14 +76,14 @@ impl Profile {
         (waited > DISTURBED * outside).then(|| (waited / outside).min(1.0))
     }
 
-    /// How many threads of a rank computed, the median of all ranks: the processor time of the process over that of
-    /// the thread that called `MPI_Init`, rounded. Fewer than the program started, if these rested; `None` if
-    /// unknown.
-    pub(super) fn computing_threads(&self) -> Option<u32> {
+    /// Whether ranks computed with several threads: in the median of all ranks the others took at least half as much
+    /// processor time as the thread that called `MPI_Init`. How many they were, that time does not tell: threads that
+    /// wait for others often spin.
+    pub(super) fn is_threaded(&self) -> bool {
         let known = self.ranks.iter().filter(|rank| rank.processor.0 > 0.0);
-        let threads: Vec<f64> =
-            known.map(|rank| 1.0 + rank.other_threads.0 / rank.processor.0).collect();
-        (!threads.is_empty()).then(|| median(&threads).round() as u32)
+        let of_others: Vec<f64> =
+            known.map(|rank| rank.other_threads.0 / rank.processor.0).collect();
+        !of_others.is_empty() && median(&of_others) >= 0.5
     }
 
     /// Why the time that ranks waited for PUs is only roughly known; `None` if it is known.
@@ -180,15 +180,15 @@ mod tests {
 
     #[test]
     fn threads_are_known_by_their_processor_time() {
-        let threads = |times: [(f64, f64); 2]| {
+        let is_threaded = |times: [(f64, f64); 2]| {
             let mut profile = profile([None, None]);
             for (rank, (main, others)) in profile.ranks.iter_mut().zip(times) {
                 (rank.processor, rank.other_threads) = (Seconds(main), Seconds(others));
             }
-            profile.computing_threads()
+            profile.is_threaded()
         };
-        assert_eq!(threads([(0.0, 0.0), (0.0, 0.0)]), None);
-        assert_eq!(threads([(9.0, 0.1), (9.0, 0.3)]), Some(1));
-        assert_eq!(threads([(9.0, 24.0), (8.0, 23.0)]), Some(4));
+        assert!(!is_threaded([(0.0, 0.0), (0.0, 0.0)]));
+        assert!(!is_threaded([(9.0, 0.1), (9.0, 0.3)]));
+        assert!(is_threaded([(9.0, 24.0), (8.0, 23.0)]));
     }
 }

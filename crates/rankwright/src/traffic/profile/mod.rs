@@ -305,7 +305,7 @@ impl Profile {
             shared_pus: self.shared_pus().is_some() && self.computing().is_none(),
             undisturbed: self.undisturbed(),
             rough: self.undisturbed().and_then(|_| self.rough_computing()),
-            threads: self.computing_threads(),
+            threaded: self.is_threaded(),
             beside_mpi: self.run.beside_mpi.clone(),
             events: self.run.events.clone(),
         }

@@ -88,9 +88,8 @@ fn threads_without_cores_are_told() {
         let weaknesses = answer(workload, &ALL).weaknesses;
         weaknesses.iter().find(|it| it.code == "threads-without-cores").map(ToString::to_string)
     };
-    workload.jobs[0].seen.threads = Some(1);
     assert_eq!(told(&workload), None);
-    workload.jobs[0].seen.threads = Some(4);
+    workload.jobs[0].seen.threaded = true;
     insta::assert_snapshot!(told(&workload).unwrap());
 }
 
