@@ -34,9 +34,9 @@ enum ArrivalsOption {
 enum PacingOption {
     /// At the next tick, even if earlier messages still wait (open loop)
     Open,
-    /// The clock of a round stands still until its messages have left the node
+    /// Its clock stands still until the messages of the round have left the node
     Departure,
-    /// The clock of a round stands still until its messages have arrived
+    /// Its clock stands still until the messages of the round have arrived
     Arrival,
 }
 

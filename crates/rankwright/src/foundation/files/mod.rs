@@ -80,7 +80,8 @@ impl InputError {
             // The line stands before the sentence.
             Category::Data => {
                 let text = error.to_string();
-                text.split(" at line ").next().unwrap_or_default().to_owned()
+                let text = text.split(" at line ").next().unwrap_or_default();
+                text.replacen("missing field ", "no field ", 1)
             }
         };
         Self::new(file, found, expected).at_line(error.line())

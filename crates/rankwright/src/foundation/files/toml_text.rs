@@ -44,9 +44,10 @@ impl TomlText<'_> {
         let message = error.message().trim().replace('\n', " ");
         let (found, expected) = match message.split_once(", expected ") {
             Some((found, expected)) => in_words(found, expected),
-            None => match message.strip_prefix("missing field ") {
-                Some(field) => (format!("no field {field}"), format!("{field} in this table")),
-                None => (message, expected.to_owned()),
+            None => match (message.strip_prefix("missing field "), mistake(&message)) {
+                (Some(field), _) => (format!("no field {field}"), format!("{field} in this table")),
+                (None, Some((found, expected))) => (found.to_owned(), expected.to_owned()),
+                (None, None) => (message, expected.to_owned()),
             },
         };
         let input = InputError::new(self.file, found, expected);
@@ -68,19 +69,38 @@ impl TomlText<'_> {
     }
 }
 
+/// A mistake of writing that the parser found: what it is, and what is right.
+fn mistake(found: &str) -> Option<(&'static str, &'static str)> {
+    Some(match found {
+        "string values must be quoted" => ("a text without quotes", "a text in quotes"),
+        _ if found.starts_with("invalid date") => ("a text without quotes", "a text in quotes"),
+        "invalid basic string" | "invalid literal string" => {
+            ("a text whose quotes are not closed", "the same quote at its end")
+        }
+        "key with no value" => ("a name without a value", "NAME = VALUE"),
+        "unquoted keys cannot be empty" => ("a value without a name", "NAME = VALUE"),
+        "duplicate key" => ("a name that the table has already", "each name once in a table"),
+        "unexpected key or value" => ("something behind the value", "the end of the line, or #"),
+        "unclosed array table" => ("`[[` that is not closed", "`]]` behind the name"),
+        "unclosed table" => ("`[` that is not closed", "`]` behind the name"),
+        "unclosed array" => ("a list that is not closed", "`]` behind its last value"),
+        "unclosed inline table" => ("`{` that is not closed", "`}` behind the last value"),
+        "missing escaped value" => {
+            ("a backslash in double quotes", "two of them, or the text in single quotes")
+        }
+        "invalid float" | "integer number overflowed" | "unexpected leading zero" => {
+            ("a number that cannot be read", "a number like 12, 1.5 or 1e9, or a text in quotes")
+        }
+        _ => return None,
+    })
+}
+
 /// What the parser found and expected, in the words of a person who writes the file.
 fn in_words(found: &str, expected: &str) -> (String, String) {
     // Words that begin like `nan`, `inf`, `true` or `false` are taken for these.
     let is_word = ["`nan`", "`inf`", "`true`", "`false`"].contains(&expected);
-    let known = match found {
-        _ if is_word => Some(("a text without quotes", "a text in quotes")),
-        "string values must be quoted" => Some(("a text without quotes", "a text in quotes")),
-        "key with no value" => Some(("a name without a value", "NAME = VALUE")),
-        "unclosed array table" => Some(("`[[` that is not closed", "`]]` behind the name")),
-        "unclosed table" => Some(("`[` that is not closed", "`]` behind the name")),
-        _ => None,
-    };
-    if let Some((found, expected)) = known {
+    let found = if is_word { "string values must be quoted" } else { found };
+    if let Some((found, expected)) = mistake(found) {
         return (found.to_owned(), expected.to_owned());
     }
     let Some(value) = found.strip_prefix("invalid type: ") else {
@@ -133,6 +153,32 @@ mod tests {
             ("names = 'a'\nlist = true", "f:2: found true, expected a list in [ ]"),
             ("names", "f:1: found a name without a value, expected NAME = VALUE"),
             ("[[node", "f:1: found `[[` that is not closed, expected `]]` behind the name"),
+            (
+                "names = 'a",
+                "f:1: found a text whose quotes are not closed, expected the same quote at its end",
+            ),
+            (
+                "list = ['a'",
+                "f:1: found a list that is not closed, expected `]` behind its last value",
+            ),
+            (
+                "names = 'a' b",
+                "f:1: found something behind the value, expected the end of the line, or #",
+            ),
+            ("= 'a'", "f:1: found a value without a name, expected NAME = VALUE"),
+            (
+                "names = 'a'\nnames = 'b'",
+                "f:2: found a name that the table has already, expected each name once in a table",
+            ),
+            (
+                r#"names = "\q""#,
+                "f:1: found a backslash in double quotes, expected two of them, or the text in single quotes",
+            ),
+            (
+                "count = 01",
+                "f:1: found a number that cannot be read, expected a number like 12, 1.5 or 1e9, or a text in quotes",
+            ),
+            ("names = 1979-13-01", "f:1: found a text without quotes, expected a text in quotes"),
         ] {
             let toml = TomlText { file: "f", text, folder: Path::new("") };
             let error = ::toml::from_str::<Row>(text).expect_err(text);

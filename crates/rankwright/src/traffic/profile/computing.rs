@@ -1,7 +1,6 @@
 //! How long ranks computed, also where others took PUs from them.
 
 use super::{Profile, RankRecord};
-use crate::statistics::median;
 use crate::units::Seconds;
 
 /// Waiting for PUs above this share of the time outside MPI makes a run disturbed: ranks shared PUs, or
@@ -76,14 +75,14 @@ impl Profile {
         (waited > DISTURBED * outside).then(|| (waited / outside).min(1.0))
     }
 
-    /// Whether ranks computed with several threads: in the median of all ranks the others took at least half as much
+    /// Whether ranks computed with several threads: in half of the ranks the others took at least half as much
     /// processor time as the thread that called `MPI_Init`. How many they were, that time does not tell: threads that
     /// wait for others often spin.
     pub(super) fn is_threaded(&self) -> bool {
-        let known = self.ranks.iter().filter(|rank| rank.processor.0 > 0.0);
-        let of_others: Vec<f64> =
-            known.map(|rank| rank.other_threads.0 / rank.processor.0).collect();
-        !of_others.is_empty() && median(&of_others) >= 0.5
+        let known = || self.ranks.iter().filter(|rank| rank.processor.0 > 0.0);
+        let threaded = known().filter(|rank| rank.other_threads.0 >= 0.5 * rank.processor.0);
+        let threaded = threaded.count();
+        threaded > 0 && 2 * threaded >= known().count()
     }
 
     /// Why the time that ranks waited for PUs is only roughly known; `None` if it is known.
