@@ -131,7 +131,8 @@ impl<const PLAIN: bool> Engine<'_, PLAIN> {
         }
         let state = &mut self.sources[source as usize];
         state.ready = state.ready.max(time);
-        let on_its_way = time - overlap - state.begun;
+        // The overlap is computed from mean services; random ones may be shorter.
+        let on_its_way = (time - state.begun).saturating_sub(overlap);
         state.stands = state.stands.max(state.stood.saturating_add(on_its_way));
         state.outstanding -= 1;
         if state.outstanding == 0 {

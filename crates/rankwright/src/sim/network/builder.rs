@@ -165,8 +165,8 @@ impl<'a> Builder<'a> {
         let (mut unloaded, mut services, mut longest) = (delay, 0, 0);
         for hop in &path.hops {
             let service = service(hop.service)?;
-            (services, longest) = (services + service, longest.max(service));
             unloaded = unloaded.checked_add(service)?;
+            (services, longest) = (services + service, longest.max(service));
             unloaded = unloaded.checked_add(picoseconds(hop.latency)?)?;
         }
         let pacing = self.options.pacing;

@@ -192,6 +192,27 @@ fn closed_loops_wait_for_their_messages() {
     }
 }
 
+/// The overlap of a path is computed from mean services; random ones may be shorter.
+#[test]
+fn closed_loops_run_with_random_services() {
+    let cluster = slow_cluster();
+    // Nothing waits, so that short services show.
+    let pattern = Pattern::parse("ring:4:rate=1,length=1KiB,messages=300,cv=0").unwrap();
+    let workload = Workload::single(pattern.job().unwrap());
+    let placement = placed(&cluster, &workload, "cyclic");
+    for pacing in [Pacing::AfterDeparture, Pacing::AfterArrival] {
+        let run = |service| {
+            let options = Options { pacing, service, ..Options::default() };
+            let mut observer = |_: &_| ControlFlow::Continue(());
+            simulate(&cluster, &workload, &placement, &options, &mut observer).unwrap()
+        };
+        let [random, fixed] = [Service::Exponential, Service::Deterministic].map(run);
+        assert_eq!(random.messages, fixed.messages);
+        let ratio = random.workload_finish.0 / fixed.workload_finish.0;
+        assert!((0.5..2.0).contains(&ratio), "{pacing:?}: {ratio}");
+    }
+}
+
 #[test]
 fn the_seed_decides_and_the_ticks_do_not_depend_on_the_placement() {
     let cluster = slow_cluster();
