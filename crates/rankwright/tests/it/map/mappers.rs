@@ -39,7 +39,7 @@ fn tiles_of_a_scattered_halo_are_found() {
     }
 }
 
-/// Scotch takes seconds for so many edges and cannot be stopped.
+/// A graph for which Scotch runs for seconds; it has no call to interrupt it.
 #[test]
 fn a_search_that_is_ended_has_a_mapping() {
     let (cluster, jobs) = (cluster(&[(40, Kind(1, 1, 16, 1))]), workload(vec![cliques(1, 600)]));

@@ -140,8 +140,8 @@ impl RunOptions {
         Ok(Run { profile, sites, bandwidth_from, series, times_from, recorded, replay })
     }
 
-    /// Which times are shown. `elsewhere`: with a placement other than that of the run, under which the recorded times
-    /// would be others.
+    /// Where the timestamps come from. `elsewhere`: the placement differs from that of the recorded run, so recorded
+    /// timestamps do not apply.
     fn times_from(
         &self,
         recorded: Option<&RecordedRun>,

@@ -67,8 +67,8 @@ pub(in crate::map) struct ScotchOptions {
 /// How often `ends` is asked.
 const ASKED_EVERY: Duration = Duration::from_millis(20);
 
-/// As [`map_graph`]; `None` if `ends`, which is asked all the time, says so. Scotch cannot be stopped: it then goes
-/// on in a thread of its own, whose result nobody takes.
+/// As [`map_graph`], or `None` once `ends`, which is polled, returns true. Scotch has no call to interrupt it, so it
+/// runs in a detached thread: after an early end it runs to completion there, and its result is dropped.
 pub(in crate::map) fn map_graph_until(
     graph: ScotchGraph,
     tree: ScotchTree,
