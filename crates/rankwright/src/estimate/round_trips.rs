@@ -2,7 +2,7 @@
 
 use crate::cluster::Cluster;
 use crate::ids::{GlobalRank, ServerId};
-use crate::network::{ClockGroups, Multicast, OUTSIDE, Port, SiteModel, Sites};
+use crate::network::{Clock, ClockGroups, Multicast, OUTSIDE, Port, SiteModel, Sites};
 use crate::placement::{Mapping, PlacementError, Slot};
 use crate::traffic::Workload;
 use crate::units::Seconds;
@@ -12,8 +12,11 @@ use crate::units::Seconds;
 /// 1978, "The operational analysis of queueing network models"). The other one, the busiest server, is
 /// `OfferedLoad::latest`.
 ///
-/// The next round begins when all messages of the last have arrived. Queue pairs and their processing
-/// hardware are left out, as in [`OfferedLoad`](super::OfferedLoad).
+/// As in the simulator, the next round begins when all messages of the last have arrived and the clock
+/// has ticked. The clock stands still while the messages of its round are on their way, less the
+/// services that real networks do at the same time as the longest of a path; those of a recorded run
+/// tick in the time that ranks compute ([`Workload::in_computing_time`]). Queue pairs and their
+/// processing hardware are left out, as in [`OfferedLoad`](super::OfferedLoad).
 #[derive(Debug, Clone)]
 pub struct RoundTrips {
     clocks: ClockGroups,
@@ -37,6 +40,15 @@ pub struct RoundTripTimes {
     pub longest: Seconds,
     /// The sum over all sources of the eighth powers of their times in seconds.
     pub powers: f64,
+}
+
+/// One round, seconds.
+#[derive(Debug, Clone, Copy, Default)]
+struct Round {
+    /// From its beginning to the arrival of its last message.
+    lasts: f64,
+    /// For how long the clock stands still.
+    stands: f64,
 }
 
 /// The buffers of an evaluation, kept to avoid allocations.
@@ -77,7 +89,8 @@ struct PathTimes {
     out: f64,
     /// The mean over many messages at the busiest device of the sender.
     out_share: f64,
-    /// Links, and what a far device costs the sender's core.
+    /// What a far device costs the sender's core.
+    early: f64,
     links: f64,
     /// The fastest device of the receiver.
     into: f64,
@@ -85,8 +98,21 @@ struct PathTimes {
     arrival: f64,
     /// The time that a far device costs the receiver's core.
     late: f64,
+    /// The longest of these services.
+    longest: f64,
     /// Whether sender and receiver have one device each, which serves one message after the other.
     single_devices: bool,
+}
+
+/// The last message of a multicast round arrives no earlier: the longest path, or the work of one of the sender's servers
+/// with the shortest path from it. Seconds.
+#[derive(Debug, Clone, Copy)]
+struct MulticastBound {
+    longest: f64,
+    /// From the sender's memory.
+    behind_memory: f64,
+    /// From the sender's device.
+    behind_out: f64,
 }
 
 /// More ends than any workload has, so that none are joined.
@@ -160,7 +186,7 @@ impl RoundTrips {
         let from = self.site_of[single.sender.index()] as usize;
         let round = self.paths.round(from, sends, &mut self.buffers.receivers);
         let mut times = RoundTripTimes::default();
-        times.add(single.clock.rounds * round, 1.0);
+        times.add(round.all(&single.clock), 1.0);
         times
     }
 
@@ -174,7 +200,7 @@ impl RoundTrips {
             let sends = others.map(|rank| (Some(site(*rank) as usize), multicast.length));
             let from = site(sender) as usize;
             let round = self.paths.round(from, sends, &mut buffers.receivers);
-            times.add(multicast.clock.rounds * round, 1.0);
+            times.add(round.all(&multicast.clock), 1.0);
             return times;
         }
         for site in buffers.occupied.drain(..) {
@@ -193,7 +219,7 @@ impl RoundTrips {
         let sites = buffers.occupied.iter().map(|site| (*site, buffers.senders[*site as usize]));
         for (from, senders) in sites.filter(|(_, senders)| *senders > 0.0) {
             let round = self.paths.multicast_round(multicast, from, buffers);
-            times.add(multicast.clock.rounds * round, senders);
+            times.add(round.all(&multicast.clock), senders);
         }
         times
     }
@@ -235,61 +261,77 @@ impl ReceiverServers {
     }
 }
 
+impl Round {
+    /// The time of all rounds of a clock, seconds. Its first tick may be at once.
+    fn all(&self, clock: &Clock) -> f64 {
+        self.lasts + (clock.rounds - 1.0) * self.lasts.max(1.0 / clock.rate + self.stands)
+    }
+
+    /// Counts a message that arrives so many seconds after the beginning of the round; `overlap`: the time of its services
+    /// beside the longest.
+    fn add(&mut self, arrives: f64, overlap: f64) {
+        self.lasts = self.lasts.max(arrives);
+        self.stands = self.stands.max(arrives - overlap);
+    }
+}
+
 impl SitePaths {
-    /// The time of one round of a rank that sends its messages at once, seconds. `sends`: the site of
-    /// each receiver, `None` outside, and the index of the length, in the order of sending.
+    /// One round of a rank that sends its messages at once. `sends`: the site of each receiver, `None`
+    /// outside, and the index of the length, in the order of sending.
     fn round(
         &self,
         from: usize,
         sends: impl Iterator<Item = (Option<usize>, usize)>,
         receivers: &mut ReceiverServers,
-    ) -> f64 {
-        let (mut memory, mut out, mut shares, mut end): (f64, f64, f64, f64) = (0.0, 0.0, 0.0, 0.0);
+    ) -> Round {
+        let (mut memory, mut out, mut shares, mut overlap): (f64, f64, f64, f64) =
+            (0.0, 0.0, 0.0, 0.0);
+        let mut round = Round::default();
         for (to, length) in sends {
             let path = self.times(from, to, length);
             memory += path.memory;
             if path.out == 0.0 {
-                end = end.max(memory + path.arrival);
+                round.add(memory + path.arrival, path.overlap());
                 continue;
             }
             shares = if shares == 0.0 { memory } else { shares } + path.out_share;
+            overlap = overlap.max(path.overlap());
             let receiver = to.map(|to| &self.sites.sites[to]);
-            if let (true, Some(receiver)) = (path.single_devices, receiver) {
+            let arrives = if let (true, Some(receiver)) = (path.single_devices, receiver) {
                 out = out.max(memory) + path.out;
-                let into = receivers.serve(receiver.ports[0].into, out + path.links, path.into);
-                end = end.max(receivers.serve(receiver.memory, into, path.arrival) + path.late);
+                let arrival = out + path.early + path.links;
+                let into = receivers.serve(receiver.ports[0].into, arrival, path.into);
+                receivers.serve(receiver.memory, into, path.arrival) + path.late
             } else {
-                end =
-                    end.max(memory + path.out + path.links + path.into + path.arrival + path.late);
-            }
+                memory + path.behind_memory()
+            };
+            round.add(arrives, path.overlap());
         }
         receivers.clear();
-        end.max(shares)
+        round.add(shares, overlap);
+        round
     }
 
-    /// A lower bound of one round of a multicast for each sender of a site, seconds: the longest path,
-    /// or the work of one of the sender's servers with the shortest path to it and from it.
-    fn multicast_round(&self, multicast: &Multicast, from: u32, buffers: &Buffers) -> f64 {
-        let (mut longest, mut memory, mut out): (f64, f64, f64) = (0.0, 0.0, 0.0);
-        let (mut behind_memory, mut behind_out) = (f64::INFINITY, f64::INFINITY);
-        let mut before_out = 0.0;
+    /// A lower bound of one round of a multicast for each sender of a site.
+    fn multicast_round(&self, multicast: &Multicast, from: u32, buffers: &Buffers) -> Round {
+        let (mut memory, mut out, mut before_out) = (0.0, 0.0, 0.0);
+        let (mut lasts, mut stands) = (MulticastBound::default(), MulticastBound::default());
         for to in &buffers.occupied {
             let count = buffers.members[*to as usize] - f64::from(u8::from(*to == from));
             if count == 0.0 {
                 continue;
             }
             let path = self.times(from as usize, Some(*to as usize), multicast.length);
-            let behind = path.links + path.into + path.arrival;
-            longest = longest.max(path.memory + path.out + behind);
+            lasts.add(&path, 0.0);
+            stands.add(&path, path.overlap());
             memory += count * path.memory;
-            behind_memory = behind_memory.min(path.out + behind);
             if path.out > 0.0 {
                 out += count * path.out_share;
-                (before_out, behind_out) = (path.memory, behind_out.min(behind));
+                before_out = path.memory;
             }
         }
-        let after = |seconds: f64, others: f64| if seconds > 0.0 { seconds + others } else { 0.0 };
-        longest.max(after(memory, behind_memory)).max(after(out, before_out + behind_out))
+        let end = |bound: &MulticastBound| bound.end(memory, before_out, out);
+        Round { lasts: end(&lasts), stands: end(&stands) }
     }
 
     /// From a site to another, or to the outside. `length`: index in [`ClockGroups::lengths`].
@@ -301,7 +343,8 @@ impl SitePaths {
             memory: bytes * sender.memory_time,
             out: bytes * fastest(&sender.ports),
             out_share: bytes * busiest(),
-            links: self.sites.far_core_time(length, from),
+            early: self.sites.far_core_time(length, from),
+            longest: bytes * sender.memory_time.max(fastest(&sender.ports)),
             ..PathTimes::default()
         };
         let Some(to) = to else {
@@ -309,16 +352,22 @@ impl SitePaths {
         };
         let receiver = &self.sites.sites[to];
         if sender.node != receiver.node {
-            let links = self.sites.links_between(sender.node, receiver.node);
-            let links: f64 = links.map(|link| link.time).sum();
+            let (mut links, mut longest) =
+                (0.0, receiver.memory_time.max(fastest(&receiver.ports)));
+            for link in self.sites.links_between(sender.node, receiver.node) {
+                links += link.time;
+                longest = longest.max(link.time);
+            }
+            let outside = outside();
             return PathTimes {
-                links: bytes * links + self.sites.far_core_time(length, from),
+                links: bytes * links,
+                longest: outside.longest.max(bytes * longest),
                 // Behind the device: the next message there does not wait for it.
                 late: self.sites.far_core_time(length, to),
                 into: bytes * fastest(&receiver.ports),
                 arrival: bytes * receiver.memory_time,
                 single_devices: sender.ports.len() == 1 && receiver.ports.len() == 1,
-                ..outside()
+                ..outside
             };
         }
         let first = self.sites.nodes[sender.node].sites.start;
@@ -326,11 +375,57 @@ impl SitePaths {
         if local.first + local.rest == 0.0 {
             return PathTimes { arrival: local.cache, ..PathTimes::default() };
         }
+        let longest = local.first.max(local.rest / local.rest_count.max(1.0));
         if sender.memory == receiver.memory {
-            PathTimes { memory: local.first + local.rest, ..PathTimes::default() }
+            PathTimes { memory: local.first + local.rest, longest, ..PathTimes::default() }
         } else {
-            PathTimes { memory: local.first, arrival: local.rest, ..PathTimes::default() }
+            PathTimes { memory: local.first, arrival: local.rest, longest, ..PathTimes::default() }
         }
+    }
+}
+
+impl PathTimes {
+    /// From the end of the service at the sender's memory to the receiver, seconds.
+    fn behind_memory(&self) -> f64 {
+        self.out + self.behind_out()
+    }
+
+    /// From the end of the service at the sender's device to the receiver, seconds.
+    fn behind_out(&self) -> f64 {
+        self.early + self.links + self.into + self.arrival + self.late
+    }
+
+    /// The time of the services beside the longest, seconds. A cache is no server.
+    fn overlap(&self) -> f64 {
+        if self.longest == 0.0 {
+            return 0.0;
+        }
+        self.memory + self.out + self.links + self.into + self.arrival - self.longest
+    }
+}
+
+impl MulticastBound {
+    /// Counts the path to a member; `overlap`: to be taken off, seconds.
+    fn add(&mut self, path: &PathTimes, overlap: f64) {
+        let behind_memory = path.behind_memory() - overlap;
+        self.longest = self.longest.max(path.memory + behind_memory);
+        self.behind_memory = self.behind_memory.min(behind_memory);
+        if path.out > 0.0 {
+            self.behind_out = self.behind_out.min(path.behind_out() - overlap);
+        }
+    }
+
+    /// `memory` and `out`: the work of the sender's memory and of its device, which begins after `before_out`; seconds.
+    fn end(&self, memory: f64, before_out: f64, out: f64) -> f64 {
+        let by_memory = if memory > 0.0 { memory + self.behind_memory } else { 0.0 };
+        let by_out = if out > 0.0 { before_out + out + self.behind_out } else { 0.0 };
+        self.longest.max(by_memory).max(by_out)
+    }
+}
+
+impl Default for MulticastBound {
+    fn default() -> Self {
+        Self { longest: 0.0, behind_memory: f64::INFINITY, behind_out: f64::INFINITY }
     }
 }
 

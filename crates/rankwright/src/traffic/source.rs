@@ -108,6 +108,18 @@ impl Workload {
         self
     }
 
+    /// The workload with the clocks of recorded jobs as a closed loop has them: they tick in the time that
+    /// ranks compute, without the time inside MPI, which the messages then take. For estimates; the
+    /// simulator does it itself.
+    #[must_use]
+    pub fn in_computing_time(mut self) -> Self {
+        for job in &mut self.jobs {
+            let share = job.computing_share();
+            job.sources.iter_mut().for_each(|source| source.rate.0 /= share);
+        }
+        self
+    }
+
     /// Number of messages sent by all clocks, [`OUTSIDE`] included.
     #[must_use]
     pub fn clocked_messages(&self) -> u64 {

@@ -24,6 +24,8 @@ mod tests;
 #[cfg(test)]
 mod traffic_tests;
 
+use std::borrow::Cow;
+
 use crate::estimate::{Fluid, OfferedLoad, RoundTrips};
 use crate::map::options::{EFFORT, MOVES, OBJECTIVE, OptionEntry, Options, SEED};
 use crate::map::search::alike_nodes::FewerNodes;
@@ -357,7 +359,10 @@ impl<'a> Search<'a> {
         budget: &'a Budget,
         starts: Vec<Vec<usize>>,
     ) -> Result<Self, MapError> {
-        let workload = assumed_clocks::with_clocks(problem.workload);
+        let mut workload = assumed_clocks::with_clocks(problem.workload);
+        if problem.is_closed_loop() {
+            workload = Cow::Owned(workload.into_owned().in_computing_time());
+        }
         let (cluster, slots) = (problem.cluster, device_slots.slots());
         let mut fluid = Fluid::new(cluster, &workload, slots).map_err(invalid)?;
         let first = Mapping::from(&starts[0][..]);

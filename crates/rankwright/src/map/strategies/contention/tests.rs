@@ -279,7 +279,7 @@ fn edges_are_handled() {
 fn ranks_that_wait_for_distant_peers_are_brought_together() {
     // No server is saturated: the chain is delayed only by the latency of its messages.
     let chain = "linear:4:rate=20000,length=64kB,messages=400,renumber=true,seed=3";
-    let beside = "gather:10:rate=1,length=1kB,messages=2";
+    let beside = "gather:10:rate=1000,length=1kB,messages=2";
     let (cluster, workload) = (cluster(4, 1, 4, ""), workload(&[chain, beside]));
     let problem = problem(&cluster, &workload).with_closed_loop(true);
     let slots = problem.slots();
