@@ -46,7 +46,8 @@ pub struct Profile {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Run {
     /// File name of the program, or of the script that an interpreter ran (with Python also the module),
-    /// without folder and arguments; or a description of the traffic's origin.
+    /// without folder and arguments; of a job of several programs all, with a `+` between them; or a
+    /// description of the traffic's origin.
     pub program: String,
     /// Origin of the traffic: `tracer 0.1.0`, `imported from csv`, `generated`.
     pub origin: String,

@@ -350,7 +350,7 @@ fn programs_with_threads_are_profiled_placed_and_run() {
         assert!(output.iter().any(|line| line.contains("blocked")), "{output:#?}");
         let file = std::fs::read_to_string(job.folder.path().join("placement.json")).unwrap();
         let file = PlacementFile::parse(&file, "placement.json").unwrap();
-        assert_eq!((file.jobs[0].name.as_str(), file.jobs[0].ranks.len()), ("where", 2));
+        assert_eq!((file.jobs[0].name.as_str(), file.jobs[0].ranks.len()), ("where+other", 2));
         let script = std::fs::read_to_string(job.folder.path().join("files/launch.sh")).unwrap();
         assert!(script.contains("./where : -n"), "{script}");
     }

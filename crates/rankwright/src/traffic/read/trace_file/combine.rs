@@ -7,14 +7,16 @@ use crate::ids::Rank;
 use crate::traffic::communicator::Communicator;
 use crate::traffic::profile::{Ended, Profile, RankRecord};
 
+/// How many programs of a job are named.
+const MOST_NAMED: usize = 4;
+
 /// Combines images of one run, in ascending order of rank, each rank at most once. Without a
-/// `program`, the name recorded by the lowest rank is used.
+/// `program`, those that the ranks recorded are named.
 pub(super) fn profile(images: Vec<Image>, program: Option<&str>) -> Result<Profile, String> {
     let Some(first) = images.first() else { return Err("no rank".to_owned()) };
     let world_size = first.world_size;
     let mut profile = Profile::default();
-    let name = program.unwrap_or(&first.program);
-    name.clone_into(&mut profile.run.program);
+    profile.run.program = program.map_or_else(|| programs(&images), str::to_owned);
     profile.run.several_threads = first.several_threads;
     profile.run.called_through.clone_from(&first.called_through);
     profile.run.beside_mpi = beside_mpi(&images);
@@ -42,6 +44,20 @@ pub(super) fn profile(images: Vec<Image>, program: Option<&str>) -> Result<Profi
     profile.collectives.sort_by_key(key);
     profile.topologies.sort_by_key(|topology| (topology.communicator, topology.rank));
     checked(profile)
+}
+
+/// The programs of a job, each once, in the order of their ranks: `ocean+atmosphere`; of many the first.
+fn programs(images: &[Image]) -> String {
+    let mut names: Vec<&str> = Vec::new();
+    for image in images.iter().filter(|image| !image.program.is_empty()) {
+        if !names.contains(&image.program.as_str()) {
+            names.push(if names.len() < MOST_NAMED { &image.program } else { "..." });
+        }
+        if names.len() > MOST_NAMED {
+            break;
+        }
+    }
+    names.join("+")
 }
 
 /// The libraries beside MPI of any rank: some ranks may load more than others.
@@ -157,4 +173,22 @@ fn checked(profile: Profile) -> Result<Profile, String> {
         return Err(format!("records of ranks outside a world of {world}"));
     }
     Ok(profile)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn several_programs_are_named_in_the_order_of_their_ranks() {
+        let named = |programs: &[&str]| {
+            let image =
+                |program: &&str| Image { program: (*program).to_owned(), ..Image::default() };
+            super::programs(&programs.iter().map(image).collect::<Vec<_>>())
+        };
+        assert_eq!(named(&["ocean", "ocean", "air", "ocean"]), "ocean+air");
+        assert_eq!(named(&["", "air"]), "air");
+        assert_eq!(named(&["a", "b", "c", "d", "a"]), "a+b+c+d");
+        assert_eq!(named(&["a", "b", "c", "d", "e", "f"]), "a+b+c+d+...");
+    }
 }
