@@ -115,7 +115,7 @@ fn devices_as_csv(devices: &[DeviceRow]) -> String {
 }
 
 fn table(report: &NicReport) -> String {
-    let mut text = explained_default(report) + &faster(report) + &summary(&report.ranks);
+    let mut text = explained_default(report) + &faster(report) + &summary(report);
     if report.devices.is_empty() {
         text += "the description has no network device\n";
     } else {
@@ -199,7 +199,7 @@ fn explained_distances(devices: &[DeviceRow]) -> String {
 }
 
 /// Whether the ranks use devices beside them, in a line; nothing without ranks.
-fn summary(ranks: &[RankRow]) -> String {
+fn summary(NicReport { ranks, devices, .. }: &NicReport) -> String {
     if ranks.is_empty() {
         return String::new();
     }
@@ -215,7 +215,39 @@ fn summary(ranks: &[RankRow]) -> String {
         (_, 0) => format!("none of {named} ranks uses a network device that is far from it"),
         _ => format!("{far} of {named} ranks use a network device that is far from them"),
     };
-    verdict + "\n\n"
+    // Ranks that use far devices leave near ones idle.
+    let idle = if some_far + far == 0 { idle(devices) } else { String::new() };
+    format!("{verdict}\n{idle}\n")
+}
+
+/// Names devices without ranks beside busy ones of the same kind, a line for each kind of node.
+fn idle(devices: &[DeviceRow]) -> String {
+    let mut lines = String::new();
+    for of_nodes in devices.chunk_by(|a, b| a.nodes == b.nodes) {
+        let serving: Vec<&DeviceRow> =
+            of_nodes.iter().filter(|device| device.ranks_per_node > Some(0)).collect();
+        let is_idle = |device: &&DeviceRow| {
+            let usable = device.link != "down" && device.without_mpi.is_none();
+            let has_none = device.ranks_per_node == Some(0);
+            usable && has_none && serving.iter().any(|other| other.kind == device.kind)
+        };
+        let idle: Vec<&str> =
+            of_nodes.iter().filter(is_idle).map(|device| device.device.as_str()).collect();
+        let Some(busiest) = serving.iter().max_by_key(|device| device.ranks_per_node) else {
+            continue;
+        };
+        let ranks = busiest.ranks_per_node.unwrap_or(0);
+        if !idle.is_empty() && ranks > 1 {
+            let _ = writeln!(
+                lines,
+                "{}: {} without ranks, {} has {ranks} on a node: --ranks-per-package puts ranks beside all",
+                of_nodes[0].nodes,
+                idle.join(", "),
+                busiest.device
+            );
+        }
+    }
+    lines
 }
 
 fn rank_row(row: &RankRow, explained: bool) -> Vec<String> {
