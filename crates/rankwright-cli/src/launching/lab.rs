@@ -1,12 +1,33 @@
 //! Clusters that are labs: their hosts are known only inside.
 
 use rankwright::cluster::Cluster;
-use rankwright::launch::shell;
+use rankwright::launch::{Launcher, Software, shell};
 use rankwright::placement::ClusterEntry;
+use rankwright::units::counted;
 use rankwright_lab::NAME_VARIABLE;
 use rankwright_shim_format::same_host;
 
 use crate::host::this_host;
+use crate::output::{Verbosity, warn};
+
+/// Warns in a lab if more ranks of MPICH start than this machine has PUs: they spin while they wait.
+pub(crate) fn warn_of_spinning(launcher: &Launcher, ranks: usize, verbosity: &Verbosity) {
+    let pus = this_host::usable_pus().get();
+    if launcher.software == Software::Mpich && is_inside() && ranks > pus {
+        let text = format!(
+            "{} of MPICH spin while they wait, and all nodes of the lab share the {} of this machine: the run \
+             may be very slow or never end; give --timeout, start fewer ranks or use Open MPI",
+            counted(ranks, "rank"),
+            counted(pus, "PU")
+        );
+        warn(verbosity, text);
+    }
+}
+
+/// Whether this process is in a lab.
+fn is_inside() -> bool {
+    std::env::var_os(NAME_VARIABLE).is_some()
+}
 
 /// A cluster that may be a lab.
 #[derive(Debug, Clone, Copy)]
@@ -49,8 +70,7 @@ impl Described<'_> {
         &self,
         hosts: impl IntoIterator<Item = &'h str>,
     ) -> Option<String> {
-        let inside = std::env::var_os(NAME_VARIABLE).is_some();
-        self.entry(hosts).filter(|_| !inside)
+        self.entry(hosts).filter(|_| !is_inside())
     }
 
     /// Why nothing can be started on these hosts from outside of the lab; `None` inside one.

@@ -14,6 +14,7 @@ use tempfile::TempDir;
 use crate::host::mpi::launcher::MpiLauncher;
 use crate::host::{child, find_program, this_host};
 use crate::launching::files::write_files;
+use crate::launching::lab;
 use crate::launching::prepared::{Prepared, StartedBy};
 use crate::output::exit_code::NotStarted;
 use crate::output::{Verbosity, note, sources, warn};
@@ -39,6 +40,7 @@ impl Ready {
         refuse_root(&prepared.launcher_arguments, installed)?;
         prepared.warn_of_other_gpus(verbosity)?;
         let MpiLauncher { program, launcher } = installed;
+        lab::warn_of_spinning(launcher, job.ranks.len(), verbosity);
         let withheld = prepared.replaced_defaults(launcher, job)?;
         let launch_in = |folder: &TempDir| {
             prepared.launch(launcher, StartedBy::Us(program), job, folder.path(), task)
