@@ -51,7 +51,8 @@ pub(crate) struct SearchOptions {
     /// `finish` (end of the run) or `balanced` (both) [default: balanced]
     #[arg(long, value_name = "WHAT")]
     objective: Option<String>,
-    /// Move budget of each search: number of trial moves, like 100000 [default: by --effort]
+    /// Number of trial moves of each search, like 100000 [default: by --effort]. For comparisons of
+    /// searches: unlike --time, the result is the same on any machine; for daily use take --effort
     #[arg(
         long,
         value_name = "NUMBER",
