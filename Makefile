@@ -56,6 +56,12 @@ EMULATOR ?=
 install-files:
 	install -D -t $(DESTDIR)$(PREFIX)/bin $(BUILT)/rankwright $(BUILT)/rankwright-exec
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/doc/rankwright LICENSE-MIT LICENSE-APACHE
+	if command -v python3 >/dev/null; then \
+		scripts/with-rust python3 scripts/check_licences.py --notices \
+			$(DESTDIR)$(PREFIX)/share/doc/rankwright/THIRD-PARTY-LICENCES >/dev/null; \
+	else \
+		echo "no python3, so the licences of the dependencies are not installed" >&2; \
+	fi
 	install -d $(DESTDIR)$(PREFIX)/share/man/man1
 	$(EMULATOR) $(BUILT)/rankwright man --all $(DESTDIR)$(PREFIX)/share/man/man1
 	install -d $(DESTDIR)$(PREFIX)/share/bash-completion/completions
