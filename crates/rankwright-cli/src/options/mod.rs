@@ -24,7 +24,7 @@ pub(crate) use node_groups::NodeGroupOptions;
 pub(crate) use nodes::Nodes;
 pub(crate) use rank_size::RankSize;
 pub(crate) use result::{
-    Format, ReportOption, ResultOptions, finished, form_by_name, refuse_stdout,
+    Format, ReportOption, ResultOptions, check_result, finished, form_by_name, refuse_stdout,
 };
 pub(crate) use search::{SearchOptions, parse_effort, strategy_help};
 pub(crate) use simulation::SimulationOptions;

@@ -1,5 +1,6 @@
 //! Format and destination of a result.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
@@ -34,9 +35,9 @@ pub(crate) struct ResultOptions {
 }
 
 impl ResultOptions {
-    /// Refuses a file that cannot be written, before the work.
+    /// Refuses a file that cannot be written or that the command reads, before the work.
     pub(crate) fn check(&self) -> anyhow::Result<()> {
-        Ok(self.file().map_or(Ok(()), check_writable)?)
+        self.file().map_or(Ok(()), check_result)
     }
 
     /// Writes a result to its file or to standard output.
@@ -107,7 +108,7 @@ impl ReportOption {
             let text = format!("--report: `{shown}` is also the file of another result");
             return Err(UsageError(text).into());
         }
-        Ok(check_writable(path)?)
+        check_result(path)
     }
 
     /// Writes a report without names of a workload or cluster in its snippets, if it is wanted.
@@ -147,6 +148,26 @@ impl ReportOption {
 }
 
 /// Whether two paths name the same file, which need not exist.
+/// Refuses a file for a result that cannot be written, or that the command line names as something else too:
+/// an input, or the program.
+pub(crate) fn check_result(path: &Path) -> anyhow::Result<()> {
+    let words: Vec<OsString> = std::env::args_os().skip(1).collect();
+    let is_for_output =
+        |at: &usize| matches!(words[*at].to_str(), Some("-o" | "--output" | "--report"));
+    let is_input = |at: usize| {
+        let given = at.checked_sub(1).filter(is_for_output).is_none();
+        given && Path::new(&words[at]).is_file() && is_same_file(Path::new(&words[at]), path)
+    };
+    if (0..words.len()).any(is_input) {
+        let text = format!(
+            "{}: this command reads that file or starts it, and would replace it; give the result another name",
+            path.display()
+        );
+        return Err(UsageError(text).into());
+    }
+    Ok(check_writable(path)?)
+}
+
 fn is_same_file(a: &Path, b: &Path) -> bool {
     let [a, b] = [a, b].map(|path| {
         if let Ok(whole) = path.canonicalize() {

@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use rankwright::files::check_writable;
 use rankwright::launch::{Launcher, ProgramLine, shell};
 use rankwright::placement::{JobEntry, PlacementFile};
 
@@ -13,7 +12,7 @@ use crate::launching::lab;
 use crate::launching::prepared::Prepared;
 use crate::launching::preview::{Preview, preview};
 use crate::launching::user_folder;
-use crate::options::{TargetOptions, refuse_stdout};
+use crate::options::{TargetOptions, check_result, refuse_stdout};
 use crate::output::{self, Verbosity};
 use crate::planning::devices;
 use crate::planning::placing::LauncherOptions;
@@ -38,7 +37,7 @@ impl FileOptions {
     /// If the placement goes to standard output or cannot be written, or the shim is missing.
     pub(super) fn check(&self) -> anyhow::Result<()> {
         refuse_stdout(&self.output)?;
-        check_writable(&self.output)?;
+        check_result(&self.output)?;
         if self.folder().is_some() {
             shim_beside_us()?;
         }
