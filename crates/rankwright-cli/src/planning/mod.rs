@@ -5,6 +5,7 @@ pub(crate) mod accuracy;
 pub(crate) mod cluster_warnings;
 pub(crate) mod comparison;
 pub(crate) mod devices;
+pub(crate) mod launcher_default;
 pub(crate) mod placing;
 pub(crate) mod plan;
 pub(crate) mod reports;

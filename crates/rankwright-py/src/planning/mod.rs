@@ -94,9 +94,10 @@ fn placed(
     }
     let mut strategies = settings.strategies(workload.jobs.len(), share)?;
     let launcher = settings.launcher()?;
+    let usual = launcher.default_strategy(ranks);
     let named = settings.strategies.is_some() || share.is_some();
     let default = (settings.compared)
-        .then(|| LauncherDefault::add(&mut strategies, launcher, ranks, named))
+        .then(|| LauncherDefault::add(&mut strategies, launcher, usual, named))
         .transpose()?;
     let (gpus, warning) = settings.gpus(whole, &cluster)?;
     let observer = |progress: &PlanProgress| {

@@ -32,7 +32,7 @@ use crate::output::{self, Verbosity};
 use crate::planning::placing::{LauncherOptions, PlacingOptions};
 use crate::planning::reports::{self, Placed, program_text};
 use crate::planning::simulations::Watch;
-use crate::planning::{plan, time_line};
+use crate::planning::{launcher_default, plan, time_line};
 
 /// Options of `rankwright report`.
 #[derive(Debug, Args)]
@@ -253,7 +253,7 @@ impl Report {
         verbosity: &Verbosity,
     ) -> anyhow::Result<Option<(String, Placement)>> {
         let Some(granularity) = sizes(cluster, given) else { return Ok(None) };
-        let name = launcher.default_strategy(workload.rank_count());
+        let name = launcher_default::strategy(launcher, workload.rank_count(), verbosity);
         let strategies = [name.parse::<Strategy>()?];
         let planner = Planner::new(cluster, workload)
             .strategies(&strategies)

@@ -16,8 +16,8 @@ use rankwright::units::counted;
 
 pub(crate) use launcher::LauncherOptions;
 
-use super::devices;
 use super::plan::Planning;
+use super::{devices, launcher_default};
 use crate::host::batch_job;
 use crate::options::{
     ClusterOptions, NodeGroupOptions, ProgramsOption, RankSize, SearchOptions, SelectionOptions,
@@ -124,7 +124,8 @@ impl PlacingOptions {
     ) -> anyhow::Result<(Plan, Comparison)> {
         let named = self.strategies.is_some() || self.share.is_some();
         let ranks = job.workload.rank_count();
-        let default = LauncherDefault::add(&mut job.strategies, launcher, ranks, named)?;
+        let default = launcher_default::strategy(launcher, ranks, verbosity);
+        let default = LauncherDefault::add(&mut job.strategies, launcher, default, named)?;
         let job = &*job;
         let planner = default.planner(self.planner(job, verbosity)?);
         let plan = Planning::new(&self.search, verbosity).keep_best(keep_best).plan(&planner)?;

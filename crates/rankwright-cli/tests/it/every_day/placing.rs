@@ -432,3 +432,40 @@ fn that_all_ranks_fit_on_one_node_is_said() {
     assert!(text.contains("rankwright launch both.json --job NAME --for "), "{text}");
     assert!(text.contains("./ring-4\n") && !text.contains("./ring-4-2"), "{text}");
 }
+
+#[test]
+fn inputs_and_programs_are_not_replaced_by_results() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (from, to) in [(FOUR_NODES, "c.toml"), (GRAPH, "w.graph"), ("README.md", "app")] {
+        fs::copy(repository().join(from), folder.path().join(to)).expect("a copy");
+    }
+    for (command, output) in [("place", "c.toml"), ("place", "./app"), ("compare", "w.graph")] {
+        let before = fs::read(folder.path().join(output)).expect("a file");
+        let arguments = [command, "w.graph", "--on", "c.toml", "-o", output];
+        let program: &[&str] = if command == "place" { &["--", "./app"] } else { &[] };
+        let arguments = [&arguments[..], program].concat();
+        let output_of = rankwright(&arguments).current_dir(folder.path()).output();
+        let told = transcript(&arguments, &output_of.expect("the program starts"));
+        assert!(told.contains("this command reads that file or starts it"), "{told}");
+        assert!(told.contains("exit code: 2"), "{told}");
+        assert_eq!(fs::read(folder.path().join(output)).expect("a file"), before);
+    }
+}
+
+/// `salloc -m cyclic` sets the variable, and `srun` obeys it.
+#[test]
+fn variables_of_the_launcher_change_its_default() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let output = folder.path().join("placement.json");
+    let told = |value: &str| {
+        let mut command = rankwright(&["place", SCATTERED, "--on", FOUR_NODES, "--for", "slurm"]);
+        command.arg("-o").arg(&output).env("SLURM_DISTRIBUTION", value);
+        let output = command.output().expect("the program starts");
+        assert!(output.status.success());
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        (text(&output.stdout), text(&output.stderr))
+    };
+    assert!(told("cyclic").0.contains("default of slurm: cyclic"), "{:?}", told("cyclic"));
+    let plane = told("plane=2").1;
+    assert!(plane.contains("SLURM_DISTRIBUTION=plane=2 changes the default of slurm"), "{plane}");
+}

@@ -19,18 +19,18 @@ pub struct LauncherDefault {
 }
 
 impl LauncherDefault {
-    /// Adds the strategy that places as `launcher` does by default, if it is not among the strategies.
-    /// Beside strategies that the user `named` it is for comparison only.
+    /// Adds the strategy `default`, which places as `launcher` does by default
+    /// ([`Launcher::default_strategy`]), if it is not among the strategies. Beside strategies that the user `named` it is for comparison only.
     ///
     /// # Errors
     /// If the launcher's default is not a strategy.
     pub fn add(
         strategies: &mut Vec<Strategy>,
         launcher: &'static Launcher,
-        ranks: usize,
+        default: &str,
         named: bool,
     ) -> Result<Self, StrategyError> {
-        let default = launcher.default_strategy(ranks).parse::<Strategy>()?;
+        let default = default.parse::<Strategy>()?;
         let strategy = default.id().clone();
         let is_new = strategies.iter().all(|other| *other.id() != strategy);
         strategies.extend(is_new.then_some(default));

@@ -28,6 +28,7 @@ use crate::launching::started::{Ready, refuse_root};
 use crate::output::exit_code::{NotStarted, UsageError};
 use crate::output::{self, Verbosity, note, warn};
 use crate::planning::accuracy::{self, Measured, SHORT};
+use crate::planning::launcher_default;
 use schedule::Schedule;
 use times::Times;
 
@@ -47,7 +48,7 @@ fn warn_of_default(
     verbosity: &Verbosity,
 ) {
     let Some(ranks) = ranks.filter(|_| prepared.iter().any(Option::is_none)) else { return };
-    let default = launcher.default_strategy(ranks);
+    let default = launcher_default::strategy(launcher, ranks, verbosity);
     let placed = names.iter().zip(prepared);
     let placed = placed.filter_map(|(name, way)| Some((name, way.as_ref()?.placement())));
     for (name, _) in placed.filter(|(_, placement)| placement.strategy == default) {

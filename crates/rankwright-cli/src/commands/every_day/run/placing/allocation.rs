@@ -19,7 +19,7 @@ use crate::host::this_host::usable_pus;
 use crate::options::{NodesOption, SelectionOptions};
 use crate::output::exit_code::Infeasible;
 use crate::output::{Verbosity, note};
-use crate::planning::{devices, plan};
+use crate::planning::{devices, launcher_default, plan};
 
 /// A workload and the nodes to place it on.
 pub(crate) struct Allocation {
@@ -111,8 +111,9 @@ impl Allocation {
             Some(name) => vec![strategies::strategy(name, self.effort)?],
             None => strategies::tried(&self.workload, self.effort)?,
         };
-        let (ranks, named) = (self.ranks(), strategy.is_some());
-        let default = LauncherDefault::add(&mut strategies, launcher, ranks, named)?;
+        let named = strategy.is_some();
+        let default = launcher_default::strategy(launcher, self.ranks(), verbosity);
+        let default = LauncherDefault::add(&mut strategies, launcher, default, named)?;
         let simulation = Options { pacing: Pacing::AfterArrival, ..Options::default() };
         let planner = Planner::new(&self.cluster, &self.workload)
             .strategies(&strategies)
