@@ -21,6 +21,7 @@ pub(crate) fn text(name: &LabName, nodes: u32, cores: u32, network: &Network) ->
     };
     let mut text = format!(
         "# An emulated cluster on one machine: its cores do not exist.\n\
+         format = 2\n\
          name = \"{name}\"\n\
          emulated = true\n\
          \n\
