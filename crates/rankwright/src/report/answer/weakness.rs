@@ -272,7 +272,7 @@ fn devices(facts: &Facts) -> Option<Weakness> {
         Weakness::new(
             "devices-of-default",
             "the launcher's default is compared with chosen network devices too: the gain is that of the cores alone",
-            "`rankwright nic placement.json --fabric STACK --explain` shows the devices that the stack would take itself",
+            "`rankwright nic PLACEMENT --fabric STACK --explain` shows the devices that the stack would take itself",
         )
     })
 }
