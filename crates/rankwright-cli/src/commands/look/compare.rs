@@ -8,12 +8,13 @@ use clap::{Args, ValueEnum};
 use rankwright::choose::{Basis, Candidate, Plan, rank_by_bytes};
 use rankwright::cluster::Cluster;
 use rankwright::estimate::{Fluid, Prediction};
+use rankwright::launch::Launcher;
 use rankwright::map::Strategy;
 use rankwright::parallel;
 use rankwright::ranking::{Rule, Score, rank};
-use rankwright::report::Comparison;
 use rankwright::report::page::Report;
 use rankwright::report::waiting::{WaitingComparison, WaitingRow};
+use rankwright::report::{Comparison, LauncherDefault};
 use rankwright::sim::{Progress, SimulationError, simulate};
 use rankwright::traffic::{Job, Workload};
 use rankwright::units::Seconds;
@@ -21,12 +22,12 @@ use rankwright::units::Seconds;
 use crate::host::signals::interrupt;
 use crate::launching::lab;
 use crate::options::{
-    ClusterOptions, Format, Given, RankSize, ReportOption, ResultOptions, SearchOptions,
-    SimulationOptions, inputs, refuse, strategy_help,
+    ClusterOptions, Format, Given, LAUNCHER_NAME, RankSize, ReportOption, ResultOptions,
+    SearchOptions, SimulationOptions, inputs, refuse, strategy_help,
 };
 use crate::output::{self, Verbosity};
 use crate::planning::simulations::Watch;
-use crate::planning::{comparison, plan, reports};
+use crate::planning::{comparison, launcher_default, plan, reports};
 
 const COLUMNS: &str = "\
 Columns of the result:
@@ -54,6 +55,9 @@ pub(crate) struct Compare {
     /// Strategies to compare, separated by commas, like blocked,drb:seed=3 [default: all]
     #[arg(long, value_name = "LIST")]
     strategies: Option<String>,
+    /// Compare with what this launcher does by default, as `place` does [default: blocked]
+    #[arg(long = "for", value_name = "LAUNCHER", value_parser = LAUNCHER_NAME)]
+    launcher: Option<&'static Launcher>,
     #[command(flatten)]
     rank_size: RankSize,
     #[command(flatten)]
@@ -81,7 +85,7 @@ impl Compare {
     pub(crate) fn run(self, verbosity: &Verbosity) -> anyhow::Result<ExitCode> {
         self.result.check()?;
         self.report.check(&[self.result.file()])?;
-        let strategies = self.search.strategies(self.strategies.as_deref())?;
+        let mut strategies = self.search.strategies(self.strategies.as_deref())?;
         let simulates = |strategy: &Strategy| strategy.chooses() || strategy.starts_from_others();
         let unused = matches!(self.by, Some(By::Static | By::Model));
         if unused && !strategies.iter().any(simulates) {
@@ -95,12 +99,20 @@ impl Compare {
             self.cluster.nodes.chosen(&whole, workload.rank_count(), &granularity, verbosity)?;
         let simulation =
             self.simulation.options(self.search.seed(), &inputs::split(&self.workload));
-        let planner = self
+        let default = self.launcher.map(|launcher| {
+            let default = launcher_default::strategy(launcher, workload.rank_count(), verbosity);
+            LauncherDefault::add(&mut strategies, launcher, default, false)
+        });
+        let default = default.transpose()?;
+        let mut planner = self
             .search
             .planner(&cluster, &workload, &strategies)?
             .granularity(granularity)
             .simulation(simulation)
             .evaluate_all(self.by.is_none());
+        if let Some(default) = &default {
+            planner = default.planner(planner);
+        }
         let plan = plan::plan(&self.search, &planner, verbosity)?;
         let compared = self.compared(&cluster, &workload, &plan, verbosity)?;
         self.result.write(&compared.show(self.result.format))?;
