@@ -147,18 +147,17 @@ impl ReportOption {
     }
 }
 
-/// Whether two paths name the same file, which need not exist.
 /// Refuses a file for a result that cannot be written, or that the command line names as something else too:
 /// an input, or the program.
 pub(crate) fn check_result(path: &Path) -> anyhow::Result<()> {
-    let words: Vec<OsString> = std::env::args_os().skip(1).collect();
-    let is_for_output =
-        |at: &usize| matches!(words[*at].to_str(), Some("-o" | "--output" | "--report"));
-    let is_input = |at: usize| {
-        let given = at.checked_sub(1).filter(is_for_output).is_none();
-        given && Path::new(&words[at]).is_file() && is_same_file(Path::new(&words[at]), path)
+    let words: Vec<OsString> = std::env::args_os().collect();
+    // Each word with the one before it.
+    let is_input = |pair: &[OsString]| {
+        let is_result = matches!(pair[0].to_str(), Some("-o" | "--output" | "--report"));
+        let file = Path::new(&pair[1]);
+        !is_result && file.is_file() && is_same_file(file, path)
     };
-    if (0..words.len()).any(is_input) {
+    if words.windows(2).any(is_input) {
         let text = format!(
             "{}: this command reads that file or starts it, and would replace it; give the result another name",
             path.display()
@@ -168,6 +167,7 @@ pub(crate) fn check_result(path: &Path) -> anyhow::Result<()> {
     Ok(check_writable(path)?)
 }
 
+/// Whether two paths name the same file, which need not exist.
 fn is_same_file(a: &Path, b: &Path) -> bool {
     let [a, b] = [a, b].map(|path| {
         if let Ok(whole) = path.canonicalize() {

@@ -45,8 +45,10 @@ fn by_variable(software: Software, value: &str, usual: &'static str) -> Option<&
         (Software::Slurm, "block" | "*", Some("block"))
         | (Software::OpenMpi(_), "slot" | "core" | "hwthread", _) => Some("blocked"),
         (Software::Slurm, "block" | "*", _) => Some(usual),
-        (Software::OpenMpi(_), "numa", _) => Some("blocked:within=numa"),
-        (Software::OpenMpi(_), "socket" | "package", _) => Some("blocked:within=packages"),
+        (Software::OpenMpi(4), "numa", _) => Some("blocked:within=numa"),
+        (Software::OpenMpi(4), "socket", _) => Some("blocked:within=packages"),
+        // 5 fills one object of a node after the other.
+        (Software::OpenMpi(5), "numa" | "socket" | "package", _) => Some("blocked"),
         _ => None,
     }
 }
@@ -68,5 +70,6 @@ mod tests {
         assert_eq!(four("core:PE=2"), Some("blocked"));
         assert_eq!(four("socket"), Some("blocked:within=packages"));
         assert_eq!(four("ppr:2:node"), None);
+        assert_eq!(by_variable(Software::OpenMpi(5), "package", "usual"), Some("blocked"));
     }
 }

@@ -267,8 +267,8 @@ impl Round {
         self.lasts + (clock.rounds - 1.0) * self.lasts.max(1.0 / clock.rate + self.stands)
     }
 
-    /// Counts a message that arrives so many seconds after the beginning of the round; `overlap`: the time of its services
-    /// beside the longest.
+    /// Adds a message that arrives `arrives` seconds after the round starts. `overlap`: the sum of its service
+    /// times without the longest, in seconds.
     fn add(&mut self, arrives: f64, overlap: f64) {
         self.lasts = self.lasts.max(arrives);
         self.stands = self.stands.max(arrives - overlap);
@@ -395,7 +395,8 @@ impl PathTimes {
         self.early + self.links + self.into + self.arrival + self.late
     }
 
-    /// The time of the services beside the longest, seconds. A cache is no server.
+    /// The sum of the service times without the longest, in seconds; 0 for a message through a shared cache,
+    /// which passes no server.
     fn overlap(&self) -> f64 {
         if self.longest == 0.0 {
             return 0.0;
@@ -405,7 +406,7 @@ impl PathTimes {
 }
 
 impl MulticastBound {
-    /// Counts the path to a member; `overlap`: to be taken off, seconds.
+    /// Adds the path to a member, whose latency is `overlap` seconds shorter.
     fn add(&mut self, path: &PathTimes, overlap: f64) {
         let behind_memory = path.behind_memory() - overlap;
         self.longest = self.longest.max(path.memory + behind_memory);

@@ -42,12 +42,8 @@ fn compare_takes_the_default_of_a_launcher() {
     let named = ["compare", SCATTERED, "--on", FOUR_NODES, "--strategies", "kway"];
     let by_slurm = run(&[&named[..], &["--for", "slurm", "--format", "json"]].concat()).0;
     let rows = json(&by_slurm)["strategies"].clone();
-    let names: Vec<&str> = rows
-        .as_array()
-        .expect("a list")
-        .iter()
-        .filter_map(|row| row["name"].as_str())
-        .collect();
+    let names: Vec<&str> =
+        rows.as_array().expect("a list").iter().filter_map(|row| row["name"].as_str()).collect();
     assert_eq!(names, ["kway", "blocked:within=packages"], "{by_slurm}");
     assert_eq!(json(&by_slurm)["best"], "kway");
 }

@@ -16,7 +16,7 @@ use rankwright::traffic::generate::pattern::Pattern;
 use rankwright::traffic::{Job, Send, Source, Workload};
 use rankwright::units::{Bytes, BytesPerSecond, PerSecond};
 
-use super::reference::placed;
+use super::reference::{placed, run as simulated};
 use crate::clusters::{Kind, cluster};
 
 /// All messages are as long as this; a service at the memory takes one second.
@@ -175,8 +175,7 @@ fn closed_loops_wait_for_their_messages() {
     let placement = placed(&cluster, &workload, "cyclic");
     let run = |pacing, arrivals| {
         let options = Options { pacing, arrivals, ..Options::default() };
-        let mut observer = |_: &_| ControlFlow::Continue(());
-        simulate(&cluster, &workload, &placement, &options, &mut observer).unwrap()
+        simulated(&cluster, &workload, &placement, &options)
     };
     for arrivals in [Arrivals::PerSource, Arrivals::PerPair] {
         let [open, departed, arrived] =
@@ -203,8 +202,7 @@ fn closed_loops_run_with_random_services() {
     for pacing in [Pacing::AfterDeparture, Pacing::AfterArrival] {
         let run = |service| {
             let options = Options { pacing, service, ..Options::default() };
-            let mut observer = |_: &_| ControlFlow::Continue(());
-            simulate(&cluster, &workload, &placement, &options, &mut observer).unwrap()
+            simulated(&cluster, &workload, &placement, &options)
         };
         let [random, fixed] = [Service::Exponential, Service::Deterministic].map(run);
         assert_eq!(random.messages, fixed.messages);
@@ -220,8 +218,7 @@ fn the_seed_decides_and_the_ticks_do_not_depend_on_the_placement() {
     let run = |strategy: &str, seed| {
         let options = Options { seed, ..Options::default() };
         let placement = placed(&cluster, &workload, strategy);
-        let mut observer = |_: &_| ControlFlow::Continue(());
-        simulate(&cluster, &workload, &placement, &options, &mut observer).unwrap()
+        simulated(&cluster, &workload, &placement, &options)
     };
     assert_eq!(run("cyclic", 1), run("cyclic", 1));
     assert_ne!(run("cyclic", 1).total_waiting, run("cyclic", 2).total_waiting);

@@ -60,7 +60,6 @@ fn programs(images: &[Image]) -> String {
     names.join("+")
 }
 
-/// The libraries beside MPI of any rank: some ranks may load more than others.
 /// Name and version of a library. Some append build details: `Open MPI v4.1.4, package: ...`. MPICH
 /// is followed by its device if this is not `ch4`, the usual one: `MPICH Version: 4.0.2 (ch3:nemesis)`.
 pub(super) fn in_short(library: &str) -> String {
@@ -73,6 +72,7 @@ pub(super) fn in_short(library: &str) -> String {
     }
 }
 
+/// The libraries beside MPI of any rank: some ranks may load more than others.
 fn beside_mpi(images: &[Image]) -> Vec<String> {
     let names = images.iter().flat_map(|image| image.beside_mpi.split(','));
     let names: BTreeSet<&str> = names.filter(|name| !name.is_empty()).collect();
