@@ -13,10 +13,6 @@
 #include <stdint.h>
 #include <time.h>
 
-#if defined(__x86_64__)
-#include <x86intrin.h>
-#endif
-
 #pragma GCC visibility push(hidden)
 
 extern enum rw_clock rw_clock;
@@ -37,8 +33,12 @@ static inline uint64_t rw_nanoseconds(clockid_t clock)
 static inline uint64_t rw_ticks(void)
 {
 #if defined(__x86_64__)
-    if (rw_clock == RW_CLOCK_TSC)
-        return __rdtsc();
+    if (rw_clock == RW_CLOCK_TSC) {
+        uint32_t low, high;
+        /* <x86intrin.h> has a name for it, but takes .4 s to read in each file. */
+        __asm__ volatile("rdtsc" : "=a"(low), "=d"(high));
+        return (uint64_t)high << 32 | low;
+    }
 #endif
     return rw_clock == RW_CLOCK_OFF ? 0 : rw_nanoseconds(CLOCK_MONOTONIC);
 }
