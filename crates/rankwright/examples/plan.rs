@@ -8,7 +8,7 @@ use rankwright::{Planner, cluster, traffic};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let cluster = cluster::open("paper:2013")?;
-    let workload = traffic::open("pattern:halo-2d:32:rate=100,renumber")?;
+    let workload = traffic::open("pattern:halo-2d:16:rate=100,renumber")?;
     let plan = Planner::new(&cluster, &workload).objective(Objective::Waiting).plan()?;
     for position in plan.ranking.order() {
         let candidate = &plan.candidates[*position];
