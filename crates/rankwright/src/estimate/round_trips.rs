@@ -29,6 +29,8 @@ pub struct RoundTrips {
     times: Vec<RoundTripTimes>,
     /// Index: part.
     stale: Vec<bool>,
+    /// How many paths of messages all evaluations together have computed: their work.
+    computed_paths: u64,
     /// The parts of each rank. Index: [`GlobalRank`](crate::ids::GlobalRank).
     parts_of: Vec<Vec<u32>>,
 }
@@ -144,6 +146,7 @@ impl RoundTrips {
             site_of: vec![u32::MAX; clocks.rank_count],
             times: vec![RoundTripTimes::default(); parts],
             stale: vec![false; parts],
+            computed_paths: 0,
             clocks,
             paths: SitePaths { sites, lengths },
             buffers,
@@ -176,8 +179,15 @@ impl RoundTrips {
         times
     }
 
+    /// How many paths of messages have been computed since [`RoundTrips::new`]: the work of the evaluations.
+    #[must_use]
+    pub fn computed_paths(&self) -> u64 {
+        self.computed_paths
+    }
+
     fn of_single(&mut self, number: usize) -> RoundTripTimes {
         let single = &self.clocks.singles[number];
+        self.computed_paths += single.sends.len() as u64;
         let site = |rank| match rank {
             OUTSIDE => None,
             rank => Some(self.site_of[rank.index()] as usize),
@@ -196,6 +206,7 @@ impl RoundTrips {
         let site = |rank: GlobalRank| self.site_of[rank.index()];
         let buffers = &mut self.buffers;
         if let [sender] = multicast.senders[..] {
+            self.computed_paths += multicast.members.len() as u64;
             let others = multicast.members.iter().filter(|rank| **rank != sender);
             let sends = others.map(|rank| (Some(site(*rank) as usize), multicast.length));
             let from = site(sender) as usize;
@@ -218,6 +229,7 @@ impl RoundTrips {
         }
         let sites = buffers.occupied.iter().map(|site| (*site, buffers.senders[*site as usize]));
         for (from, senders) in sites.filter(|(_, senders)| *senders > 0.0) {
+            self.computed_paths += buffers.occupied.len() as u64;
             let round = self.paths.multicast_round(multicast, from, buffers);
             times.add(round.all(&multicast.clock), senders);
         }

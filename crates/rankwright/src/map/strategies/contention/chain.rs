@@ -47,8 +47,11 @@ pub(super) const STEPS_PER_READING: u64 = 1 << 7;
 pub(super) const RENEWED: u64 = 1 << 17;
 /// Number of steps that take as long as one evaluation of a small workload.
 const STEPS_PER_EVALUATION: u64 = 100;
-/// The cost of one more evaluation: this many server steps of the fluid, or members of multicasts that it counts.
+/// The cost of one more evaluation: this many server steps of the fluid, members of multicasts that it counts, or
+/// paths of round trips.
 const LARGE_EVALUATION: u64 = 10_000;
+/// The cost of one more step by the offered load: this many paths of round trips.
+const PATHS_PER_STEP: u64 = 256;
 
 /// The state of a chain.
 struct Walk<'a> {
@@ -168,6 +171,11 @@ impl<'a> Chain<'a> {
     }
 }
 
+/// The work of round trips so far, paths.
+fn paths(trips: &Option<RoundTrips>) -> u64 {
+    trips.as_ref().map_or(0, RoundTrips::computed_paths)
+}
+
 impl Walk<'_> {
     /// Makes a placement the present one.
     fn jump(&mut self, device_slot_of: &[usize]) {
@@ -218,9 +226,11 @@ impl Walk<'_> {
     fn anneal_roughly(&mut self, heat: f64) -> Vec<usize> {
         let mut best = (self.layout.device_slot_of().to_vec(), self.rough);
         let (mut temperature, mut step) = (heat, 0);
+        let before = paths(&self.chain.rough_trips);
         loop {
             if step % STEPS_PER_READING == 0 {
-                let progress = self.progress(false, step, self.chain.steps);
+                let work = step + (paths(&self.chain.rough_trips) - before) / PATHS_PER_STEP;
+                let progress = self.progress(false, work, self.chain.steps);
                 if progress >= 1.0 {
                     break;
                 }
@@ -263,9 +273,12 @@ impl Walk<'_> {
         let mut best = (self.layout.device_slot_of().to_vec(), self.cost);
         let (mut temperature, mut step, mut evaluations) = (heat, 0, 0);
         let counting = self.chain.offered.multicast_members() as u64 / LARGE_EVALUATION;
+        let computed = |chain: &Chain| paths(&chain.trips) + paths(&chain.rough_trips);
+        let before = computed(&self.chain);
         loop {
             if step % STEPS_PER_READING == 0 {
-                let work = evaluations + step / STEPS_PER_EVALUATION;
+                let paths = (computed(&self.chain) - before) / LARGE_EVALUATION;
+                let work = evaluations + step / STEPS_PER_EVALUATION + paths;
                 let progress = self.progress(true, work, self.chain.evaluations);
                 if progress >= 1.0 {
                     break;
