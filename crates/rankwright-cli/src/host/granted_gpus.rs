@@ -1,6 +1,8 @@
 //! Whether the batch system granted GPUs, and which.
 
-use rankwright::cluster::read::allocation::{gpus_granted, visible_gpu_numbers, visible_gpus};
+use rankwright::cluster::read::allocation::{
+    gpus_granted, gpus_here, visible_gpu_numbers, visible_gpus,
+};
 
 use crate::host::flux_job;
 
@@ -15,6 +17,12 @@ pub(crate) fn any() -> bool {
         Some(hosts.iter().any(|granted| granted.gpus.as_ref().is_some_and(|gpus| !gpus.is_empty())))
     };
     gpus_granted(variable) || of_flux().unwrap_or(false)
+}
+
+/// The number of GPUs granted to the batch job around this program on this host; `None` outside of jobs and
+/// where that is not told.
+pub(crate) fn here() -> Option<usize> {
+    gpus_here(variable)
 }
 
 /// The number of GPUs that the batch job around this program lists as visible on this host; `None`

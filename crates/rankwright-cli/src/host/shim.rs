@@ -16,8 +16,8 @@ pub(crate) fn shim_beside_us() -> Result<PathBuf, NotStarted> {
         return Ok(shim);
     }
     Err(failed(format!(
-        "{}: not found; it is installed together with rankwright (if it is elsewhere: --shim FILE); \
-         `rankwright doctor` tests the installation",
+        "{}: not found; it is installed together with rankwright (`launch`, `run` and `check` take one \
+         elsewhere: --shim FILE); `rankwright doctor` tests the installation",
         shim.display()
     )))
 }

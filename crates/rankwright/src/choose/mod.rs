@@ -59,8 +59,8 @@ pub use paired_runs::{PairedDifference, PairedResult};
 pub use permutation::{CollectiveEffects, PermutationEffects};
 #[doc(hidden)]
 pub use population::{
-    CandidatesOf, Estimate, MemoryTraffic, NotPopulated, Populated, Population, Preference,
-    TimeEstimate, populations,
+    Estimate, MemoryTraffic, NotPopulated, PlanOf, Populated, Population, Preference, TimeEstimate,
+    populations,
 };
 #[doc(hidden)]
 pub use ranked::{rank_by_bytes, rank_candidates};

@@ -87,8 +87,7 @@ impl<'a> Planner<'a> {
     /// ([`simulation`](Self::simulation) says otherwise).
     #[must_use]
     pub fn new(cluster: &'a Cluster, workload: &'a Workload) -> Self {
-        let recorded = workload.jobs.iter().all(|job| !job.seen.hosts.is_empty());
-        let pacing = if recorded { Pacing::AfterArrival } else { Pacing::Open };
+        let pacing = if workload.is_recorded() { Pacing::AfterArrival } else { Pacing::Open };
         let simulation = Options { pacing, ..Options::default() };
         Self {
             cluster,

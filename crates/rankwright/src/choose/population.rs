@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::Candidate;
+use super::{Basis, Candidate, Evaluation, Plan};
 use crate::cluster::Cluster;
 use crate::estimate::Fluid;
 use crate::ids::{NodeId, NumaId};
@@ -73,46 +73,53 @@ pub enum Preference {
     NodeHours,
 }
 
-/// Gives the candidates for a problem. It is called for the numbers of nodes on which the ranks fit, and
-/// gets the position among them, from 0, and how many there are.
-pub type CandidatesOf<'a, E> = dyn FnMut(Problem, (usize, usize)) -> Result<Vec<Candidate>, E> + 'a;
+/// Plans a problem. It is called for the numbers of nodes on which the ranks fit, and gets the position
+/// among them, from 0, and how many there are.
+pub type PlanOf<'a, E> = dyn FnMut(Problem, (usize, usize)) -> Result<Plan, E> + 'a;
 
 /// Maps the ranks to the first n nodes of a cluster, for each n of `counts`, as evenly as the nodes
-/// allow and spread over the memories of each node. `candidates` gives the candidates for a cluster of
-/// these nodes alone (it may add constraints), `estimate` the run time of each candidate there. The
-/// best is chosen by [`Rule::RunTime`].
+/// allow and spread over the memories of each node. `plan` plans for a cluster of these nodes alone (it
+/// may add constraints). Run times are those of [`TimeEstimate::of_plans`], the same estimate for all numbers of
+/// nodes; `traffic` slows ranks down. The best candidate is that of the plan where it has run times, else the
+/// best by [`Rule::RunTime`].
 pub fn populations<E: std::fmt::Display>(
     cluster: &Cluster,
     workload: &Workload,
     granularity: Granularity,
     counts: &[usize],
-    candidates: &mut CandidatesOf<'_, E>,
-    estimate: &dyn Fn(&Cluster, &Candidate) -> Result<Estimate, PlacementError>,
-) -> Vec<Population> {
+    plan: &mut PlanOf<'_, E>,
+    traffic: MemoryTraffic,
+) -> (TimeEstimate, Vec<Population>) {
     let parts: Vec<Cluster> =
         counts.iter().map(|nodes| cluster.clone().first_nodes(*nodes)).collect();
     let problems: Vec<Result<Problem, NotPopulated>> =
         parts.iter().map(|part| problem(part, workload, &granularity)).collect();
     let possible = problems.iter().filter(|problem| problem.is_ok()).count();
     let mut number = 0;
-    let mut populated = |part: &Cluster, problem: Problem| {
-        let candidates = candidates(problem, (number, possible));
+    let mut planned = |problem: Problem| {
+        let plan = plan(problem, (number, possible));
         number += 1;
-        let mut candidates = candidates.map_err(|error| error.to_string())?;
-        let estimates = candidates
-            .iter()
-            .map(|candidate| estimate(part, candidate).map_err(|error| error.to_string()));
-        let estimates: Vec<Estimate> = estimates.collect::<Result<_, String>>()?;
-        let best = best(&candidates, &estimates).ok_or("no strategy gave a placement")?;
-        let (candidate, estimate) = (candidates.swap_remove(best), estimates[best]);
+        plan.map_err(|error| NotPopulated::Failed(error.to_string()))
+    };
+    let plans: Vec<Result<Plan, NotPopulated>> =
+        problems.into_iter().map(|problem| planned(problem?)).collect();
+    let by = TimeEstimate::of_plans(workload, plans.iter().flatten());
+    let populated = |part: &Cluster, mut plan: Plan| {
+        let estimates = plan.candidates.iter().map(|it| by.estimate(part, workload, it, traffic));
+        let estimates: Vec<Estimate> = estimates.collect::<Result<_, PlacementError>>()?;
+        let best = match by.is_simulated() {
+            true => plan.ranking.best(),
+            false => best(&plan.candidates, &estimates),
+        };
+        let (candidate, estimate) = (plan.candidates.swap_remove(best), estimates[best]);
         let ranks_per_node = ranks_per_node(&candidate.placement);
         Ok(Populated { ranks_per_node, candidate, estimate })
     };
-    let of_part = |(part, problem): (&Cluster, Result<Problem, NotPopulated>)| {
-        let best = problem.and_then(|it| populated(part, it).map_err(NotPopulated::Failed));
+    let of_part = |(part, plan): (&Cluster, Result<Plan, NotPopulated>)| {
+        let best = plan.and_then(|plan| populated(part, plan));
         Population { nodes: part.nodes.len(), best }
     };
-    parts.iter().zip(problems).map(of_part).collect()
+    (by, parts.iter().zip(plans).map(of_part).collect())
 }
 
 /// The ranks on all nodes of a cluster.
@@ -138,7 +145,7 @@ fn problem<'a>(
 }
 
 /// Index of the best candidate for a number of nodes, by [`Rule::RunTime`].
-fn best(candidates: &[Candidate], estimates: &[Estimate]) -> Option<usize> {
+fn best(candidates: &[Candidate], estimates: &[Estimate]) -> usize {
     let score = |(candidate, estimate): (&Candidate, &Estimate)| Score {
         finish: Some(estimate.time),
         busiest_nic: candidate.score.busiest_nic,
@@ -146,7 +153,7 @@ fn best(candidates: &[Candidate], estimates: &[Estimate]) -> Option<usize> {
         ..Score::default()
     };
     let scores: Vec<Score> = candidates.iter().zip(estimates).map(score).collect();
-    (!scores.is_empty()).then(|| rank(&scores, &Rule::RunTime).best())
+    rank(&scores, &Rule::RunTime).best()
 }
 
 impl Population {
@@ -248,6 +255,10 @@ impl MemoryTraffic {
 /// How the run time is estimated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TimeEstimate {
+    /// The end of a replay of the recorded calls.
+    Replay,
+    /// The end of a simulated run, for recorded runs.
+    Simulation,
     /// The recorded time outside MPI, plus the time that the busiest network device and the busiest
     /// memory need for their bytes, one after the other.
     ComputeAndBytes,
@@ -258,7 +269,28 @@ pub enum TimeEstimate {
 }
 
 impl TimeEstimate {
-    /// The most accurate estimate that a workload allows.
+    /// The most accurate estimate that all these plans of a workload have in common.
+    pub fn of_plans<'p>(workload: &Workload, plans: impl Iterator<Item = &'p Plan>) -> Self {
+        let basis = |plan: &Plan| {
+            let simulated = plan.candidates.iter().all(|it| it.score.finish.is_some());
+            plan.evaluation.as_ref().filter(|_| simulated).map(Evaluation::basis)
+        };
+        let bases: Vec<Option<Basis>> = plans.map(basis).collect();
+        let common = bases.first().copied().flatten();
+        let common = common.filter(|common| bases.iter().all(|basis| *basis == Some(*common)));
+        match common.filter(|_| workload.is_recorded()) {
+            Some(Basis::Replay) => Self::Replay,
+            Some(Basis::Simulation) => Self::Simulation,
+            _ => Self::of(workload),
+        }
+    }
+
+    /// Whether the times are those of simulated runs.
+    fn is_simulated(self) -> bool {
+        matches!(self, Self::Replay | Self::Simulation)
+    }
+
+    /// The most accurate estimate that a workload allows without simulation.
     #[must_use]
     pub fn of(workload: &Workload) -> Self {
         let sends = |job: &Job| job.flows.iter().any(|flow| flow.source != flow.destination);
@@ -289,8 +321,10 @@ impl TimeEstimate {
         traffic: MemoryTraffic,
     ) -> Result<Estimate, PlacementError> {
         let placement = &candidate.placement;
+        let finish = candidate.score.finish.unwrap_or_default().0;
         let span = match self {
             Self::Fluid => span_of_clocks(workload),
+            Self::Replay | Self::Simulation => finish,
             Self::ComputeAndBytes | Self::Bytes => f64::INFINITY,
         };
         let asked = utilisations(cluster, candidate, traffic, span);
@@ -300,14 +334,13 @@ impl TimeEstimate {
                 let slowed = slowed(workload, &slowdowns);
                 Fluid::of_placement(cluster, &slowed, placement)?.workload_finish.0
             }
+            Self::Replay | Self::Simulation => {
+                let undisturbed = vec![1.0; slowdowns.len()];
+                let computing = |slowdowns| computing(cluster, workload, placement, slowdowns);
+                finish + computing(&slowdowns) - computing(&undisturbed)
+            }
             Self::ComputeAndBytes | Self::Bytes => {
-                let times = workload.jobs.iter().zip(&slowdowns);
-                let times = times.flat_map(|(job, slowdown)| {
-                    job.compute.iter().map(move |time| time.0 * slowdown)
-                });
-                let speeds = placement.ranks().map(|place| cluster.group(place.node).speed);
-                let compute = times.zip(speeds).map(|(time, speed)| time / speed);
-                compute.fold(0.0, f64::max) + bytes_time(cluster, candidate)
+                computing(cluster, workload, placement, &slowdowns) + bytes_time(cluster, candidate)
             }
         };
         let highest = asked.values().copied().fold(0.0, f64::max);
@@ -376,6 +409,20 @@ fn slowdowns(
     let of_job =
         |job: &crate::placement::JobPlacement| job.ranks.iter().map(of_rank).fold(1.0, f64::max);
     placement.jobs().iter().map(of_job).collect()
+}
+
+/// The time that the rank which computes longest computes, with each job slowed down by a factor, seconds.
+fn computing(
+    cluster: &Cluster,
+    workload: &Workload,
+    placement: &Placement,
+    slowdowns: &[f64],
+) -> f64 {
+    let times = workload.jobs.iter().zip(slowdowns);
+    let times =
+        times.flat_map(|(job, slowdown)| job.compute.iter().map(move |time| time.0 * slowdown));
+    let speeds = placement.ranks().map(|place| cluster.group(place.node).speed);
+    times.zip(speeds).map(|(time, speed)| time / speed).fold(0.0, f64::max)
 }
 
 /// The workload with the clocks of each job slowed down by a factor.

@@ -14,7 +14,7 @@ use crate::units::{Seconds, counted};
 /// `docs/src/formats.md`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PopulationReport {
-    /// How times were estimated: `fluid` or `static`.
+    /// How times were estimated: `replay`, `simulation`, `fluid` or `static`.
     pub by: &'static str,
     /// What is minimised: `time` or `node-hours`.
     pub prefer: &'static str,
@@ -75,13 +75,18 @@ impl PopulationReport {
     ) -> Self {
         let best = Population::preferred(populations, preference);
         Self {
-            by: if estimate == TimeEstimate::Fluid { "fluid" } else { "static" },
+            by: match estimate {
+                TimeEstimate::Replay => "replay",
+                TimeEstimate::Simulation => "simulation",
+                TimeEstimate::Fluid => "fluid",
+                TimeEstimate::ComputeAndBytes | TimeEstimate::Bytes => "static",
+            },
             prefer: match preference {
                 Preference::Time => "time",
                 Preference::NodeHours => "node-hours",
             },
             best: best.map(|best| populations[best].nodes),
-            reason: reason(populations),
+            reason: reason(populations, preference),
             memory_traffic_known: traffic.is_known(),
             computing_known: estimate != TimeEstimate::Bytes,
             rates: cluster.rates.name.clone(),
@@ -231,54 +236,68 @@ fn impossible(populations: &[Population]) -> Vec<String> {
     reasons.into_iter().map(line).collect()
 }
 
-/// `8 nodes are fastest. 4 nodes take 12 % more time, but 44 % fewer node-hours.`
-fn reason(populations: &[Population]) -> String {
+/// Which number of nodes is best, and what the best by the other preference costs.
+fn reason(populations: &[Population], preference: Preference) -> String {
     let fastest = Population::preferred(populations, Preference::Time);
     let cheapest = Population::preferred(populations, Preference::NodeHours);
     let (Some(fastest), Some(cheapest)) = (fastest, cheapest) else {
         return "The ranks do not fit on any of these numbers of nodes.".to_owned();
     };
-    let nodes = |at: usize| match populations[at].nodes {
-        1 => "1 node is".to_owned(),
-        nodes => format!("{nodes} nodes are"),
+    let nodes = |at: usize, verbs: (&str, &str)| match populations[at].nodes {
+        1 => format!("1 node {}", verbs.0),
+        nodes => format!("{nodes} nodes {}", verbs.1),
     };
+    let (is, takes, costs) = (("is", "are"), ("takes", "take"), ("costs", "cost"));
     if populations.iter().filter(|population| population.best.is_ok()).count() == 1 {
-        return format!("{} the only number of these that is possible.", nodes(fastest));
+        return format!("{} the only number of these that is possible.", nodes(fastest, is));
     }
+    let time = |at: usize| populations[at].best.as_ref().map_or(0.0, |best| best.estimate.time.0);
     if fastest == cheapest {
-        let (cost, plain) = match populations[fastest].nodes {
-            1 => ("costs", "1 node".to_owned()),
-            many => ("cost", format!("{many} nodes")),
-        };
-        let times =
-            populations.iter().filter_map(|it| Some(it.best.as_ref().ok()?.estimate.time.0));
-        let (least, most) = times.fold((f64::INFINITY, 0.0), |(least, most), time| {
-            (f64::min(least, time), f64::max(most, time))
-        });
-        if most <= least * (1.0 + TOLERANCE) {
-            return format!("All take nearly the same time; {plain} {cost} the fewest node-hours.");
+        let possible = (0..populations.len()).filter(|at| populations[*at].best.is_ok());
+        let most = possible.map(time).fold(0.0, f64::max);
+        if most <= time(fastest) * (1.0 + TOLERANCE) {
+            let costs = nodes(fastest, costs);
+            return format!("All take nearly the same time; {costs} the fewest node-hours.");
         }
-        return format!("{} fastest, and {cost} the fewest node-hours.", nodes(fastest));
+        let costs = if populations[fastest].nodes == 1 { costs.0 } else { costs.1 };
+        return format!("{} fastest, and {costs} the fewest node-hours.", nodes(fastest, is));
     }
-    let key = |at: usize| {
-        let time = populations[at].best.as_ref().map_or(0.0, |best| best.estimate.time.0);
-        (time, populations[at].node_hours().unwrap_or_default())
-    };
-    let ((time, all_hours), (longer, fewer)) = (key(fastest), key(cheapest));
-    let more = longer / time - 1.0;
-    let less = 100.0 * (1.0 - fewer / all_hours);
-    let few = match populations[cheapest].nodes {
-        1 => "1 node takes".to_owned(),
-        nodes => format!("{nodes} nodes take"),
-    };
-    let slower = if more <= TOLERANCE {
-        "nearly the same time".to_owned()
-    } else if more < 1.0 {
-        format!("{:.0} % more time", 100.0 * more)
-    } else {
-        format!("{:.1} times as long", longer / time)
-    };
-    format!("{} fastest. {few} {slower}, but {less:.0} % fewer node-hours.", nodes(fastest))
+    let hours = |at: usize| populations[at].node_hours().unwrap_or_default();
+    let (longer, more_hours) = (time(cheapest) / time(fastest), hours(fastest) / hours(cheapest));
+    match preference {
+        Preference::Time => {
+            let slower = match longer - 1.0 {
+                more if more <= TOLERANCE => "nearly the same time".to_owned(),
+                more => times_or_percent(more, "more time", "as long"),
+            };
+            let less = 100.0 * (1.0 - 1.0 / more_hours);
+            let few = nodes(cheapest, takes);
+            format!(
+                "{} fastest. {few} {slower}, but {less:.0} % fewer node-hours.",
+                nodes(fastest, is)
+            )
+        }
+        Preference::NodeHours => {
+            let faster = match 1.0 - 1.0 / longer {
+                _ if longer - 1.0 <= TOLERANCE => {
+                    let few = nodes(cheapest, costs);
+                    return format!("{few} the fewest node-hours, and no other number is faster.");
+                }
+                less => format!("{:.0} % less time", 100.0 * less),
+            };
+            let more = times_or_percent(more_hours - 1.0, "more node-hours", "the node-hours");
+            let few = nodes(cheapest, costs);
+            format!("{few} the fewest node-hours. {} {faster}, but {more}.", nodes(fastest, takes))
+        }
+    }
+}
+
+/// `12 % more time`, or `2.5 times as long` from twice on.
+fn times_or_percent(more: f64, percent: &str, times: &str) -> String {
+    match more < 1.0 {
+        true => format!("{:.0} % {percent}", 100.0 * more),
+        false => format!("{:.1} times {times}", 1.0 + more),
+    }
 }
 
 fn hours(value: f64) -> String {

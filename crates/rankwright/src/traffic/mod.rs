@@ -216,6 +216,12 @@ impl Workload {
         self.jobs.push(job);
     }
 
+    /// Whether all jobs are recorded runs.
+    #[must_use]
+    pub fn is_recorded(&self) -> bool {
+        self.jobs.iter().all(|job| !job.seen.hosts.is_empty())
+    }
+
     /// Number of ranks of all jobs.
     #[must_use]
     pub fn rank_count(&self) -> usize {

@@ -111,7 +111,7 @@ impl InputError {
 
 impl fmt::Display for InputError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.file)?;
+        f.write_str(if self.file.is_empty() { "''" } else { &self.file })?;
         if let Some(line) = self.line {
             write!(f, ":{line}")?;
         }
@@ -291,6 +291,16 @@ pub fn check_writable(path: &Path) -> Result<(), WriteError> {
     }
     // Dropped without a commit, it leaves nothing.
     Staged::new(path, MODE, |_| Ok(())).map(drop)
+}
+
+/// Whether a file can be written into a folder, which need not exist; as [`check_writable`].
+///
+/// # Errors
+/// If the folder, or the first one above that exists, is a file or not writable.
+pub fn check_folder(path: &Path) -> Result<(), WriteError> {
+    let above = path.ancestors().find(|above| above.exists()).unwrap_or(Path::new("."));
+    let checked = check_writable(&above.join("test"));
+    checked.map_err(|error| WriteError { path: path.to_owned(), ..error })
 }
 
 /// As [`write_atomically`], for contents that are made piece by piece.

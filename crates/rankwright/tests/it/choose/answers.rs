@@ -20,7 +20,7 @@ fn two_nodes() -> Cluster {
 
 /// A pattern, and the run in which it was recorded: the host of each rank, the run time, and how long
 /// each rank computed.
-fn recorded(pattern: &str, hosts: &[&str], wall: f64, compute: f64) -> Workload {
+pub(super) fn recorded(pattern: &str, hosts: &[&str], wall: f64, compute: f64) -> Workload {
     let mut job = Pattern::parse(pattern).unwrap().job().unwrap();
     let ranks = job.ranks as usize;
     job.seen.hosts = (0..ranks).map(|rank| hosts[rank * hosts.len() / ranks].to_owned()).collect();

@@ -1,9 +1,7 @@
 //! Pack or spread.
 
-use rankwright::choose::{
-    Candidate, ChooseOptions, MemoryTraffic, PlanError, Population, Preference, TimeEstimate,
-    candidates, populations,
-};
+use rankwright::Planner;
+use rankwright::choose::{MemoryTraffic, Population, Preference, TimeEstimate, populations};
 use rankwright::cluster::Cluster;
 use rankwright::map::Problem;
 use rankwright::placement::Granularity;
@@ -11,6 +9,7 @@ use rankwright::report::PopulationReport;
 use rankwright::traffic::Workload;
 use rankwright::units::{BytesPerSecond, PerSecond, Seconds};
 
+use super::answers::recorded;
 use crate::clusters::{Kind, cluster, four_by_four};
 use crate::workloads::{ring, workload};
 
@@ -20,14 +19,20 @@ fn compared(
     counts: &[usize],
     traffic: MemoryTraffic,
 ) -> Vec<Population> {
-    let by = TimeEstimate::of(jobs);
+    estimated(cluster, jobs, counts, traffic).1
+}
+
+fn estimated(
+    cluster: &Cluster,
+    jobs: &Workload,
+    counts: &[usize],
+    traffic: MemoryTraffic,
+) -> (TimeEstimate, Vec<Population>) {
     let strategies = ["blocked".parse().unwrap(), "cyclic".parse().unwrap()];
-    let mut all = |problem: Problem, _| -> Result<Vec<Candidate>, PlanError> {
-        candidates(&problem, &strategies, &ChooseOptions::default()).results.into_iter().collect()
-    };
-    let estimate =
-        |part: &Cluster, candidate: &Candidate| by.estimate(part, jobs, candidate, traffic);
-    populations(cluster, jobs, Granularity::Cores(1), counts, &mut all, &estimate)
+    let planner = Planner::new(cluster, jobs).strategies(&strategies);
+    let planner = planner.evaluate_all(jobs.is_recorded());
+    let mut plan = |problem: Problem, _| planner.plan_in(problem);
+    populations(cluster, jobs, Granularity::Cores(1), counts, &mut plan, traffic)
 }
 
 fn times(populations: &[Population]) -> Vec<f64> {
@@ -99,6 +104,37 @@ fn recorded_time_outside_mpi_counts_where_no_clocks_are_known() {
     // The memory of one node has a utilisation of 2, and there are 8 MB of messages.
     assert!((on_1 - (20.0 + 8e6 / 4e9)).abs() < 1e-9, "{on_1}");
     assert!((on_2 - (10.0 + 1e-3 + 4e6 / 4e9)).abs() < 1e-9, "{on_2}");
+}
+
+#[test]
+fn recorded_runs_are_simulated_as_for_a_single_number() {
+    let cluster = four_by_four();
+    let jobs = recorded("ring:8:rate=10,length=1MB,messages=10", &["node0", "node1"], 1.0, 0.5);
+    let (by, rows) = estimated(&cluster, &jobs, &[2, 4], MemoryTraffic::Unknown);
+    assert_eq!(by, TimeEstimate::Simulation);
+    let strategies = ["blocked".parse().unwrap(), "cyclic".parse().unwrap()];
+    let two = cluster.clone().first_nodes(2);
+    let plan = Planner::new(&two, &jobs).strategies(&strategies).plan().unwrap();
+    let populated = rows[0].best.as_ref().unwrap();
+    assert_eq!(Some(populated.estimate.time), plan.best().score.finish);
+    // Its memory is asked for twice what it gives, and a little by messages: computing takes .5 s more.
+    let traffic = MemoryTraffic::PerRank(BytesPerSecond(2e9));
+    let slowed = estimated(&cluster, &jobs, &[2], traffic).1;
+    let more = times(&slowed)[0] - populated.estimate.time.0;
+    assert!((0.5..0.53).contains(&more), "{more}");
+}
+
+#[test]
+fn the_first_line_is_about_what_is_preferred() {
+    let cluster = four_by_four();
+    let jobs = workload(vec![ring("a", 4, 1_000_000).at_rate(PerSecond(1.0), 1.0)]);
+    let traffic = MemoryTraffic::PerRank(BytesPerSecond(3e9));
+    let reason = |counts: &[usize]| {
+        let rows = compared(&cluster, &jobs, counts, traffic);
+        let by = TimeEstimate::Fluid;
+        PopulationReport::new(&cluster, &rows, Preference::NodeHours, by, traffic).reason
+    };
+    insta::assert_snapshot!(format!("{}\n{}", reason(&[2, 4]), reason(&[2])));
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use rankwright::files::check_folder;
 use rankwright::launch::{Launcher, ProgramLine, shell};
 use rankwright::placement::{JobEntry, PlacementFile};
 
@@ -34,11 +35,12 @@ impl FileOptions {
     /// Whether the files can be written, before the work: that there is a shim for the launch files, too.
     ///
     /// # Errors
-    /// If the placement goes to standard output or cannot be written, or the shim is missing.
+    /// If the placement goes to standard output, it or the launch files cannot be written, or the shim is missing.
     pub(super) fn check(&self) -> anyhow::Result<()> {
         refuse_stdout(&self.output)?;
         check_result(&self.output)?;
-        if self.folder().is_some() {
+        if let Some(folder) = self.folder() {
+            check_folder(&folder)?;
             shim_beside_us()?;
         }
         Ok(())

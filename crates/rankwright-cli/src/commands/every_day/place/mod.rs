@@ -189,21 +189,17 @@ impl Place {
         job: &Job,
         verbosity: &Verbosity,
     ) -> anyhow::Result<Candidate> {
-        let planner = self.placing.planner(job, verbosity)?.evaluate_all(false);
+        // Others have the fluid, which needs no simulation.
+        let planner = self.placing.planner(job, verbosity)?;
+        let planner = planner.evaluate_all(job.workload.is_recorded());
         let planning = Planning::new(&self.placing.search, verbosity).keep_best(self.keep_best);
-        let mut candidates = |problem: Problem, (number, count)| {
+        let mut plan = |problem: Problem, (number, count)| {
             let nodes = format!("{} nodes", problem.cluster.node_ids().len());
-            let planning = planning.part(number, count, &nodes);
-            Ok(planning.plan_in(problem, &planner)?.candidates)
+            planning.part(number, count, &nodes).plan_in(problem, &planner)
         };
         let Job { cluster, workload, granularity, .. } = job;
-        let compared = self.populations.compare(
-            cluster,
-            workload,
-            granularity.clone(),
-            counts,
-            &mut candidates,
-        );
+        let compared =
+            self.populations.compare(cluster, workload, granularity.clone(), counts, &mut plan);
         let text = compared.show(self.format);
         let best = compared.best()?;
         output::print_unless_closed(&text, false)?;

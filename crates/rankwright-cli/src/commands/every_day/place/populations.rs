@@ -1,9 +1,7 @@
 //! `rankwright place --nodes 4..16`: pack or spread.
 
 use clap::{Args, ValueEnum};
-use rankwright::choose::{
-    Candidate, CandidatesOf, MemoryTraffic, Population, Preference, TimeEstimate, populations,
-};
+use rankwright::choose::{Candidate, MemoryTraffic, PlanOf, Population, Preference, populations};
 use rankwright::cluster::Cluster;
 use rankwright::placement::Granularity;
 use rankwright::report::PopulationReport;
@@ -61,15 +59,11 @@ impl PopulationOptions {
         workload: &Workload,
         granularity: Granularity,
         counts: &[usize],
-        candidates: &mut CandidatesOf<'_, anyhow::Error>,
+        plan: &mut PlanOf<'_, anyhow::Error>,
     ) -> Compared {
         let traffic = self.traffic(cluster);
         let preference = self.preference();
-        let by = TimeEstimate::of(workload);
-        let estimate =
-            |part: &Cluster, candidate: &Candidate| by.estimate(part, workload, candidate, traffic);
-        let populations =
-            populations(cluster, workload, granularity, counts, candidates, &estimate);
+        let (by, populations) = populations(cluster, workload, granularity, counts, plan, traffic);
         let report = PopulationReport::new(cluster, &populations, preference, by, traffic);
         Compared { populations, preference, report }
     }

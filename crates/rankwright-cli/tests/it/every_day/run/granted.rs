@@ -478,3 +478,31 @@ fn place_warns_of_nodes_that_the_job_has_in_part() {
         assert!(!said("4(x2)", more).contains("in part"), "{more:?}");
     }
 }
+
+#[test]
+fn place_warns_of_gpus_that_the_job_has_in_part() {
+    let site = Site::new();
+    let gpus = |node: &str| {
+        let gpu = |number: u32| format!("[[node.gpu]]\nname = \"cuda{number}\"\n");
+        let gpus: String = (0..4).map(gpu).collect();
+        format!("[[node]]\nnames = \"{node}\"\ntopology = \"core:4 pu:1\"\n{gpus}")
+    };
+    site.file("gpus.toml", &format!("format = 2\n{}", gpus("n[1-2]")));
+    let said = |granted: &[(&str, &str)]| {
+        let arguments = ["place", "app.rwp", "--on", "gpus.toml", "--for", "mpich"];
+        let mut command = site.command(Some(("n[1-2]", "4(x2)")), &arguments);
+        command.env("SLURM_TASKS_PER_NODE", "4(x2)").envs(granted.iter().copied());
+        let (output, text) = site.output(command, &arguments);
+        assert!(output.status.success(), "{text}");
+        text
+    };
+    let warning = "warning: job 7 of Slurm has some GPUs of n[1-2], but all are planned with; for those \
+                   granted: `rankwright cluster import slurm: --on CLUSTER -o job.toml`, then --on job.toml";
+    for some in
+        [("SLURM_JOB_GPUS", "2-3"), ("SLURM_GPUS_ON_NODE", "1"), ("CUDA_VISIBLE_DEVICES", "0,1")]
+    {
+        assert!(said(&[some]).contains(warning), "{some:?}");
+    }
+    assert!(!said(&[("SLURM_JOB_GPUS", "0-3")]).contains("some GPUs"));
+    assert!(!said(&[]).contains("some GPUs"));
+}

@@ -6,6 +6,7 @@ use std::path::Path;
 use rankwright_shim_format::visible_gpus::lists_some;
 
 use crate::files;
+use crate::ids::PuSet;
 
 /// Variables that are set in jobs of Slurm, PBS, LSF and Flux.
 const IN_JOBS: [&str; 5] =
@@ -35,6 +36,16 @@ pub fn gpus_granted(variable: impl Fn(&str) -> Option<String>) -> bool {
         && (OF_SLURM.iter().any(|name| count(name))
             || VISIBLE.iter().any(|name| is_some(name))
             || list_of_torque(&variable).is_some_and(|text| !text.is_empty()))
+}
+
+/// The number of GPUs granted to a batch job on the host whose environment `variable` reads; `None` outside of
+/// jobs and where that is not told.
+pub fn gpus_here(variable: impl Fn(&str) -> Option<String>) -> Option<usize> {
+    let listed = |list: String| list.parse::<PuSet>().ok().map(|numbers| numbers.len());
+    IN_JOBS.iter().find_map(|name| variable(name))?;
+    let of_slurm = variable("SLURM_JOB_GPUS").and_then(listed);
+    let counted = || variable("SLURM_GPUS_ON_NODE")?.parse().ok();
+    of_slurm.or_else(counted).or_else(|| visible_gpus(&variable))
 }
 
 /// The number of GPUs that a batch job lists as visible on the host whose environment `variable` reads; `None`
