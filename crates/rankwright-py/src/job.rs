@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use pyo3::prelude::*;
 use rankwright::cluster::read::allocation::{
-    self, BatchSystem, Cpu, Granted, JobHosts, TaskShares, gpus_granted, visible_gpus,
+    self, BatchSystem, Cpu, Granted, JobHosts, TaskShares, gpus_granted, gpus_here,
 };
 use rankwright::cluster::read::hostfile;
 use rankwright::cluster::{Cluster, hostlist};
@@ -107,9 +107,9 @@ impl Job {
                 && self.hosts_of_flux().is_ok_and(|hosts| hosts.iter().any(some))
     }
 
-    /// The number of GPUs that are visible where the variables are from.
-    pub(crate) fn visible_gpus(&self) -> Option<usize> {
-        visible_gpus(|name| self.variable(name))
+    /// The number of GPUs that the job has where the variables are from.
+    pub(crate) fn gpus_here(&self) -> Option<usize> {
+        gpus_here(|name| self.variable(name))
     }
 
     /// The granted hosts as a cluster with the hardware of `like`, as `rankwright cluster import` makes it;

@@ -24,7 +24,8 @@ fn called(name: &str) -> Option<BatchSystem> {
     BatchSystem::ALL.into_iter().find(|system| system.prefix() == name)
 }
 
-/// The hosts of the current job, if `name` is `slurm:`, `lsf:`, `pbs:` or `flux:`.
+/// The hosts of the current job, if `name` is `slurm:`, `lsf:`, `pbs:` or `flux:`; with the numbers of their
+/// granted CPUs and GPUs where Slurm or Flux tells them.
 ///
 /// # Errors
 /// If this does not run in such a job, the variables of the batch system are contradictory, or Flux does not
@@ -33,6 +34,11 @@ pub(crate) fn named(name: &str) -> Result<Option<JobHosts>, InputError> {
     match called(name) {
         None => Ok(None),
         Some(BatchSystem::Flux) => flux_job::asked().map(|hosts| Some(JobHosts::Cpus(hosts))),
+        Some(system @ BatchSystem::Slurm) => {
+            let said = system.number(variable).map(|number| details_of_slurm(&number));
+            let grant = system.grant(variable, &said.unwrap_or_default())?;
+            Ok(grant.map(|grant| JobHosts::Cpus(grant.hosts)))
+        }
         Some(system) => system.hosts(variable),
     }
 }

@@ -1,8 +1,6 @@
 //! Whether the batch system granted GPUs, and which.
 
-use rankwright::cluster::read::allocation::{
-    gpus_granted, gpus_here, visible_gpu_numbers, visible_gpus,
-};
+use rankwright::cluster::read::allocation::{gpus_granted, gpus_here, visible_gpu_numbers};
 
 use crate::host::flux_job;
 
@@ -23,12 +21,6 @@ pub(crate) fn any() -> bool {
 /// where that is not told.
 pub(crate) fn here() -> Option<usize> {
     gpus_here(variable)
-}
-
-/// The number of GPUs that the batch job around this program lists as visible on this host; `None`
-/// outside of jobs and where it lists none.
-pub(crate) fn visible() -> Option<usize> {
-    visible_gpus(variable)
 }
 
 /// The numbers of the GPUs that the batch job around this program lists as visible on this host,

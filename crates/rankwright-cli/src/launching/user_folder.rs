@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
+use rankwright::cluster::hostlist;
 use rankwright::files::write_together;
 use rankwright::launch::{self, Launch, Launcher, ProgramLine, Task, shell};
 use rankwright::placement::JobEntry;
@@ -42,6 +43,16 @@ impl WrittenLaunch {
     /// The command line with `entry` before it, the `lab exec` command of the lab; empty outside a lab.
     pub(crate) fn command_line_behind(&self, entry: &str) -> String {
         command_line(entry, self.environment.iter(), &self.command)
+    }
+
+    /// The line that submits the script to Slurm, for these hosts.
+    pub(crate) fn submission(&self, hosts: &[&str]) -> String {
+        let script = self.files.last().map(|script| script.display().to_string());
+        format!(
+            "sbatch --exclusive --nodelist={} {}",
+            shell::quote(&hostlist::compress(hosts)),
+            shell::quote(&script.unwrap_or_default())
+        )
     }
 }
 

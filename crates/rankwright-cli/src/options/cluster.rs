@@ -4,13 +4,13 @@ use clap::Args;
 use rankwright::choose::{
     NamedNodesError, named_nodes, nearest_nodes, nodes_in_part, useful_nodes,
 };
-use rankwright::cluster::{Cluster, Machine, NodeCount, hostlist};
+use rankwright::cluster::{Cluster, NodeCount, hostlist};
 use rankwright::placement::{Granularity, RanksPer, slots};
 use rankwright::units::counted;
 
 use super::nodes::Nodes;
 use super::site;
-use crate::host::{batch_job, granted_gpus};
+use crate::host::batch_job;
 use crate::output::exit_code::{Infeasible, UsageError};
 use crate::output::{Verbosity, note, warn};
 
@@ -194,8 +194,6 @@ struct JobNodes {
     nodes: Cluster,
     /// The names of those of which it has fewer CPUs than they have free cores, where that is known.
     in_part: Vec<String>,
-    /// The names of those that have more GPUs than it was granted on this host.
-    with_other_gpus: Vec<String>,
 }
 
 impl JobNodes {
@@ -211,12 +209,7 @@ impl JobNodes {
             Some("lsf:") => Vec::new(),
             _ => nodes_in_part(&nodes, &hosts).into_iter().map(str::to_owned).collect(),
         };
-        let granted = granted_gpus::here();
-        let has_others = |machine: &Machine| granted.is_some_and(|gpus| gpus < machine.gpus.len());
-        let with_other_gpus =
-            nodes.nodes.iter().filter(|node| has_others(&nodes.groups[node.group].machine));
-        let with_other_gpus = with_other_gpus.map(|node| node.name.clone()).collect();
-        Ok(Some(Self { title, nodes, in_part, with_other_gpus }))
+        Ok(Some(Self { title, nodes, in_part }))
     }
 
     /// The nodes to use without further options: these, where the cluster has others and the ranks fit.
@@ -257,20 +250,17 @@ impl JobNodes {
         hostlist::compress(&names)
     }
 
-    /// Warns of nodes of which the job has only some CPUs or GPUs.
+    /// Warns of nodes of which the job has only some CPUs.
     fn warn_of_part(&self, verbosity: &Verbosity) {
-        let (hosts, what) = match (&self.in_part[..], &self.with_other_gpus[..]) {
-            ([], []) => return,
-            ([], others) => (others, "some GPUs of {}, but all"),
-            (hosts, []) => (hosts, "{} in part, but all their cores"),
-            (hosts, _) => (hosts, "{} in part, but all their cores and GPUs"),
-        };
+        if self.in_part.is_empty() {
+            return;
+        }
         let system = batch_job::system().unwrap_or_default();
-        let what = what.replace("{}", &hostlist::compress(hosts));
         let text = format!(
-            "{} has {what} are planned with; for those granted: `rankwright cluster import {system} --on \
-             CLUSTER -o job.toml`, then --on job.toml",
-            self.title
+            "{} has {} in part, but all their cores are planned with; for those granted: `rankwright \
+             cluster import {system} --on CLUSTER -o job.toml`, then --on job.toml",
+            self.title,
+            hostlist::compress(&self.in_part)
         );
         warn(verbosity, text);
     }

@@ -11,7 +11,7 @@ use rankwright::report::GpuReport;
 use rankwright::traffic::Workload;
 use rankwright::units::{Seconds, counted};
 
-use crate::host::granted_gpus;
+use crate::host::{batch_job, granted_gpus};
 use crate::options::{RankSize, SelectionOptions};
 use crate::output::exit_code::Infeasible;
 use crate::output::{self, Verbosity};
@@ -72,8 +72,15 @@ pub(crate) fn gpu_use(
         None if granted_gpus::any() => (GpuUse::Near, granted),
         None => (GpuUse::None, ""),
     };
-    let (possible, warning) = gpus::possible(cluster, wanted, why, granted_gpus::visible());
-    warning.iter().for_each(|text| output::warn(verbosity, text));
+    let (possible, warning) = gpus::possible(cluster, wanted, why, granted_gpus::here());
+    if let Some(text) = warning {
+        // These tell which GPUs they granted.
+        let knows = batch_job::system().filter(|system| ["slurm:", "flux:"].contains(system));
+        let way_out = knows.filter(|_| possible != GpuUse::None).map(|system| {
+            format!(": `rankwright cluster import {system} --on CLUSTER -o job.toml`, then --on job.toml")
+        });
+        output::warn(verbosity, format!("{text}{}", way_out.unwrap_or_default()));
+    }
     possible
 }
 

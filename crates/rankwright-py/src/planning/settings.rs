@@ -246,8 +246,8 @@ impl Settings {
                 None => (GpuUse::None, NO_EFFECT),
             },
         };
-        let visible = self.job.as_ref().and_then(Job::visible_gpus);
-        Ok(gpus::possible(nodes, wanted, why, visible))
+        let granted = self.job.as_ref().and_then(Job::gpus_here);
+        Ok(gpus::possible(nodes, wanted, why, granted))
     }
 
     /// What each rank gets: by the cores or nodes of programs where these say it, else by the other settings;

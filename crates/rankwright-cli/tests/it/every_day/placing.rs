@@ -481,3 +481,26 @@ fn variables_of_the_launcher_change_its_default() {
     let plane = told("plane=2").1;
     assert!(plane.contains("SLURM_DISTRIBUTION=plane=2 changes the default of slurm"), "{plane}");
 }
+
+/// The script binds by whole nodes, so it needs them, and these.
+#[test]
+fn outside_of_a_job_the_line_that_submits_the_script_is_shown() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let output = folder.path().join("placement.json");
+    let told = |workloads: &[&str], more: &[(&str, &str)]| {
+        let place = [&["place"], workloads, &["--on", FOUR_NODES, "--for", "slurm"]].concat();
+        let mut command = rankwright(&place);
+        command.arg("-o").arg(&output).envs(more.iter().copied());
+        let output = command.output().expect("the program starts");
+        assert!(output.status.success());
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    let script = folder.path().join("placement.launch/launch.sh").display().to_string();
+    let alone = told(&[SCATTERED], &[]);
+    assert!(alone.contains("whole nodes: sbatch --exclusive --nodelist="), "{alone}");
+    assert!(alone.contains(&script), "{alone}");
+    let job =
+        [("SLURM_JOB_ID", "7"), ("SLURM_JOB_NODELIST", "other"), ("SLURM_JOB_CPUS_PER_NODE", "4")];
+    assert!(!told(&[SCATTERED], &job).contains("sbatch"));
+    assert!(!told(&["pattern:ring:4", "pattern:ring:4"], &[]).contains("sbatch"));
+}

@@ -244,7 +244,7 @@ fn ranks_are_ordered_by_gpu_where_gpus_are_granted_or_wanted() {
     let flux = [("FLUX_JOB_ID", "f"), ("ROCR_VISIBLE_DEVICES", "0,1,2,3")];
     assert_eq!(gpus(&[], &flux).0, near);
     assert_eq!(gpus(&["--gpus", "none"], &flux).0, none);
-    let fewer = "warning: this job sees 4 GPUs here, the nodes of four-numa have 8: which of them are \
+    let fewer = "warning: this job has 4 GPUs here, the nodes of four-numa have 8: which of them are \
                  granted is not known";
     assert!(gpus(&[], &flux).1.contains(fewer));
     let own = [r#"["rsmi4"] at 0"#, r#"["rsmi2"] at 4"#, r#"["rsmi6"] at 8"#, r#"["rsmi0"] at 12"#];

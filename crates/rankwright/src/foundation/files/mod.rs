@@ -433,6 +433,10 @@ mod tests {
             let error = check_writable(&wrong).unwrap_err().to_string();
             assert!(error.contains("cannot be written"), "{error}");
         }
+        check_folder(&folder.path().join("new/below")).unwrap();
+        let error = check_folder(&file.join("below")).unwrap_err();
+        assert_eq!(error.path, file.join("below"));
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
     }
 
     #[test]

@@ -62,19 +62,19 @@ pub fn of_ranks_per_gpu(cluster: &Cluster) -> (Option<Selection>, Option<GpuUse>
 }
 
 /// How ranks use GPUs where this is wanted, and a warning if they cannot, or if it is not known which GPUs are
-/// theirs. `why` it is wanted begins the warning of a cluster without GPUs; `visible` is the number of GPUs that
-/// a batch job sees on one of its hosts.
+/// theirs. `why` it is wanted begins the warning of a cluster without GPUs; `granted` is the number of GPUs that
+/// a batch job has on one of its hosts.
 #[must_use]
 pub fn possible(
     cluster: &Cluster,
     wanted: GpuUse,
     why: &str,
-    visible: Option<usize>,
+    granted: Option<usize>,
 ) -> (GpuUse, Option<String>) {
     let counts: BTreeSet<usize> =
         cluster.groups.iter().map(|group| group.machine.gpus.len()).collect();
     let most = counts.last().copied().unwrap_or_default();
-    match (wanted, visible) {
+    match (wanted, granted) {
         (GpuUse::None, _) => (wanted, None),
         _ if most == 0 => {
             let text = format!(
@@ -84,11 +84,11 @@ pub fn possible(
             );
             (GpuUse::None, Some(text))
         }
-        (_, Some(visible)) if visible < most && !counts.contains(&visible) => {
+        (_, Some(granted)) if granted < most && !counts.contains(&granted) => {
             let text = format!(
-                "this job sees {} here, the nodes of {} have {most}: which of them are granted is not \
+                "this job has {} here, the nodes of {} have {most}: which of them are granted is not \
                  known, so ranks may be far from theirs",
-                counted(visible, "GPU"),
+                counted(granted, "GPU"),
                 cluster.name
             );
             (wanted, Some(text))

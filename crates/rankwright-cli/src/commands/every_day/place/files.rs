@@ -4,9 +4,10 @@ use std::path::PathBuf;
 
 use clap::Args;
 use rankwright::files::check_folder;
-use rankwright::launch::{Launcher, ProgramLine, shell};
+use rankwright::launch::{Launcher, ProgramLine, Software, shell};
 use rankwright::placement::{JobEntry, PlacementFile};
 
+use crate::host::batch_job;
 use crate::host::mpi::launcher;
 use crate::host::shim::shim_beside_us;
 use crate::launching::lab;
@@ -90,15 +91,28 @@ impl FileOptions {
         let output = self.output.display();
         output::note(verbosity, format!("{output}: placement by {strategy}"));
         let jobs = if launches.is_empty() { Vec::new() } else { prepared.jobs()? };
-        if let Some(unreachable) = prepared.unreachable_hosts(&jobs).filter(|_| !jobs.is_empty()) {
+        let unreachable = prepared.unreachable_hosts(&jobs).filter(|_| !jobs.is_empty());
+        if let Some(unreachable) = &unreachable {
             output::note(verbosity, format!("{output}: {unreachable}"));
         }
+        // Several jobs would not have whole nodes each.
+        let submitted = target.software == Software::Slurm
+            && batch_job::system().is_none()
+            && unreachable.is_none()
+            && jobs.len() == 1;
         let cluster = lab::Described::from(&prepared.placement().cluster);
         let entry = cluster.entry_from_outside(prepared.hosts(&jobs)).unwrap_or_default();
         for job in user_folder::write(launches)? {
             let folder = job.folder.display();
             output::note(verbosity, format!("{folder}: launch files for {}", target.name));
             output::note(verbosity, job.command_line_behind(&entry));
+            if let Some(entry) = jobs.iter().find(|entry| submitted && entry.name == job.job) {
+                let line = job.submission(&prepared.hosts(&[entry]));
+                output::note(
+                    verbosity,
+                    format_args!("in a job of its own, with whole nodes: {line}"),
+                );
+            }
         }
         // Notes about GPUs are those of the placement, which were told with it.
         let told = devices::gpu_notes(prepared.placement());

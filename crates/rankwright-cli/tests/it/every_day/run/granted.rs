@@ -487,7 +487,7 @@ fn place_warns_of_gpus_that_the_job_has_in_part() {
         let gpus: String = (0..4).map(gpu).collect();
         format!("[[node]]\nnames = \"{node}\"\ntopology = \"core:4 pu:1\"\n{gpus}")
     };
-    site.file("gpus.toml", &format!("format = 2\n{}", gpus("n[1-2]")));
+    site.file("gpus.toml", &format!("format = 2\nname = \"gpus\"\n{}", gpus("n[1-2]")));
     let said = |granted: &[(&str, &str)]| {
         let arguments = ["place", "app.rwp", "--on", "gpus.toml", "--for", "mpich"];
         let mut command = site.command(Some(("n[1-2]", "4(x2)")), &arguments);
@@ -496,13 +496,21 @@ fn place_warns_of_gpus_that_the_job_has_in_part() {
         assert!(output.status.success(), "{text}");
         text
     };
-    let warning = "warning: job 7 of Slurm has some GPUs of n[1-2], but all are planned with; for those \
-                   granted: `rankwright cluster import slurm: --on CLUSTER -o job.toml`, then --on job.toml";
-    for some in
-        [("SLURM_JOB_GPUS", "2-3"), ("SLURM_GPUS_ON_NODE", "1"), ("CUDA_VISIBLE_DEVICES", "0,1")]
-    {
-        assert!(said(&[some]).contains(warning), "{some:?}");
+    let warning = |count: &str| {
+        format!(
+            "warning: this job has {count} here, the nodes of gpus have 4: which of them are granted is not \
+             known, so ranks may be far from theirs: `rankwright cluster import slurm: --on CLUSTER -o \
+             job.toml`, then --on job.toml"
+        )
+    };
+    for (name, list, count) in [
+        ("SLURM_JOB_GPUS", "2-3", "2 GPUs"),
+        ("SLURM_GPUS_ON_NODE", "1", "1 GPU"),
+        ("CUDA_VISIBLE_DEVICES", "0,1", "2 GPUs"),
+    ] {
+        let text = said(&[(name, list)]);
+        assert!(text.contains(&warning(count)), "{text}");
     }
-    assert!(!said(&[("SLURM_JOB_GPUS", "0-3")]).contains("some GPUs"));
-    assert!(!said(&[]).contains("some GPUs"));
+    assert!(!said(&[("SLURM_JOB_GPUS", "0-3")]).contains("granted"));
+    assert!(!said(&[]).contains("granted"));
 }

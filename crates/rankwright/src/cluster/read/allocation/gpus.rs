@@ -44,17 +44,13 @@ pub fn gpus_here(variable: impl Fn(&str) -> Option<String>) -> Option<usize> {
     let listed = |list: String| list.parse::<PuSet>().ok().map(|numbers| numbers.len());
     IN_JOBS.iter().find_map(|name| variable(name))?;
     let of_slurm = variable("SLURM_JOB_GPUS").and_then(listed);
-    let counted = || variable("SLURM_GPUS_ON_NODE")?.parse().ok();
-    of_slurm.or_else(counted).or_else(|| visible_gpus(&variable))
+    let counted = || variable("SLURM_GPUS_ON_NODE")?.parse().ok().filter(|count| *count > 0);
+    let visible = || visible_list(&variable).map(|list| list.split(',').count());
+    of_slurm.or_else(counted).or_else(visible)
 }
 
-/// The number of GPUs that a batch job lists as visible on the host whose environment `variable` reads; `None`
-/// outside of jobs and where it lists none.
-pub fn visible_gpus(variable: impl Fn(&str) -> Option<String>) -> Option<usize> {
-    visible_list(variable).map(|list| list.split(',').count())
-}
-
-/// The numbers of these GPUs, ascending; `None` also where the list has other names than numbers.
+/// The numbers of the GPUs that a batch job lists as visible on this host, ascending; `None` outside of jobs, and
+/// where it lists none or other names than numbers.
 pub fn visible_gpu_numbers(variable: impl Fn(&str) -> Option<String>) -> Option<Vec<u32>> {
     let numbers = |list: String| list.split(',').map(|number| number.trim().parse().ok()).collect();
     visible_list(variable).and_then(numbers).map(ascending)
@@ -126,30 +122,26 @@ mod tests {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), "n0-gpu0\n").unwrap();
         let file = file.path().display().to_string();
-        for (variables, expected) in [
-            (&[("SLURM_JOB_ID", "7"), ("SLURM_GPUS_ON_NODE", "4")][..], true),
-            (&[("SLURM_JOB_ID", "7"), ("SLURM_JOB_GPUS", "0,1")], true),
-            (&[("SLURM_JOB_ID", "7"), ("SLURM_GPUS_ON_NODE", "0")], false),
-            (&[("SLURM_JOB_ID", "7"), ("CUDA_VISIBLE_DEVICES", "NoDevFiles")], false),
-            (&[("SLURM_JOB_ID", "7")], false),
-            (&[("PBS_JOBID", "7"), ("CUDA_VISIBLE_DEVICES", "GPU-aa,GPU-bb")], true),
-            (&[("PBS_JOBID", "7"), ("PBS_GPUFILE", &file)], true),
-            (&[("PBS_JOBID", "7"), ("PBS_GPUFILE", "/dev/null")], false),
-            (&[("LSB_JOBID", "7"), ("CUDA_VISIBLE_DEVICES", "0")], true),
-            (&[("FLUX_JOB_ID", "f7"), ("CUDA_VISIBLE_DEVICES", "-1")], false),
-            (&[("FLUX_JOB_ID", "f7"), ("ROCR_VISIBLE_DEVICES", "0,1")], true),
+        for (variables, any, here) in [
+            (&[("SLURM_JOB_ID", "7"), ("SLURM_GPUS_ON_NODE", "4")][..], true, Some(4)),
+            (&[("SLURM_JOB_ID", "7"), ("SLURM_JOB_GPUS", "0,4-6")], true, Some(4)),
+            (&[("SLURM_JOB_ID", "7"), ("SLURM_GPUS_ON_NODE", "0")], false, None),
+            (&[("SLURM_JOB_ID", "7"), ("CUDA_VISIBLE_DEVICES", "NoDevFiles")], false, None),
+            (&[("SLURM_JOB_ID", "7")], false, None),
+            (&[("PBS_JOBID", "7"), ("CUDA_VISIBLE_DEVICES", "GPU-aa,GPU-bb")], true, Some(2)),
+            (&[("PBS_JOBID", "7"), ("PBS_GPUFILE", &file)], true, None),
+            (&[("PBS_JOBID", "7"), ("PBS_GPUFILE", "/dev/null")], false, None),
+            (&[("LSB_JOBID", "7"), ("CUDA_VISIBLE_DEVICES", "0")], true, Some(1)),
+            (&[("FLUX_JOB_ID", "f7"), ("CUDA_VISIBLE_DEVICES", "-1")], false, None),
+            (&[("FLUX_JOB_ID", "f7"), ("ROCR_VISIBLE_DEVICES", "0,1")], true, Some(2)),
             // Nobody granted them.
-            (&[("CUDA_VISIBLE_DEVICES", "0")], false),
+            (&[("CUDA_VISIBLE_DEVICES", "0")], false, None),
         ] {
             let find = |name: &str| {
                 let found = variables.iter().find(|(other, _)| *other == name);
                 found.map(|(_, value)| (*value).to_owned())
             };
-            assert_eq!(gpus_granted(find), expected, "{variables:?}");
-            let listed = variables.iter().find(|(name, list)| {
-                name.ends_with("VISIBLE_DEVICES") && lists_some(list) && variables.len() > 1
-            });
-            assert_eq!(visible_gpus(find), listed.map(|(_, list)| list.split(',').count()));
+            assert_eq!((gpus_granted(find), gpus_here(find)), (any, here), "{variables:?}");
         }
     }
 }

@@ -14,7 +14,7 @@ use crate::cluster::{Cluster, NodeGroup};
 use crate::ids::PuSet;
 
 pub use flux::flux;
-pub use gpus::{gpus_granted, gpus_here, visible_gpu_numbers, visible_gpus};
+pub use gpus::{gpus_granted, gpus_here, visible_gpu_numbers};
 pub use job::{BatchSystem, JobGrant, JobHosts, TaskShares};
 pub use lsf::{LsfAffinity, lsf, lsf_affinity};
 pub use slurm::{pus_of_slurm, slurm, slurm_cpu_ids, slurm_gpu_ids, slurm_tasks};
