@@ -14,7 +14,7 @@ pub(crate) fn show_answer(
     let Some(answer) = comparison.answer.as_ref().filter(|_| format == Format::Table) else {
         return show(comparison, format);
     };
-    let (header, rows) = answer.table();
+    let (header, rows) = if verbosity.verbose { answer.table_of_all() } else { answer.table() };
     let table = output::table(&header, &rows);
     let first = output::paint(&answer.text, output::Meaning::Answer, output::Stream::Output);
     let mut text = format!("{first}\n\n{table}\n{}", answer.remarks());

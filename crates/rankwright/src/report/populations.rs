@@ -281,7 +281,9 @@ fn reason(populations: &[Population], preference: Preference) -> String {
             let faster = match 1.0 - 1.0 / longer {
                 _ if longer - 1.0 <= TOLERANCE => {
                     let few = nodes(cheapest, costs);
-                    return format!("{few} the fewest node-hours, and no other number is faster.");
+                    return format!(
+                        "{few} the fewest node-hours, and no other number takes much less time."
+                    );
                 }
                 less => format!("{:.0} % less time", 100.0 * less),
             };

@@ -34,6 +34,9 @@ pub struct Answer {
     pub launcher: &'static str,
     /// The launcher's default, the best, and the next best; where they differ.
     pub rows: Vec<AnswerRow>,
+    /// All other candidates, the best first.
+    #[serde(skip)]
+    others: Vec<AnswerRow>,
     /// What weakens the answer.
     pub weaknesses: Vec<Weakness>,
 }
@@ -162,11 +165,13 @@ impl Answer {
         let default = plan.candidates.iter().position(is_default);
         let facts = Facts { cluster, workload, plan, launcher, effects, default };
         let (verdict, text) = facts.answer();
+        let rows = facts.rows();
         Self {
             verdict,
             text,
             launcher: launcher.name,
-            rows: facts.rows(),
+            others: facts.others(&rows),
+            rows,
             weaknesses: weakness::all(&facts),
         }
     }
@@ -205,6 +210,13 @@ impl Facts<'_> {
         let mut others = others.map(|at| self.row(Role::Next, at));
         rows.extend(others.find(|row| !table::look_alike(row, &best)));
         rows
+    }
+
+    /// The candidates without a row, the best first.
+    fn others(&self, rows: &[AnswerRow]) -> Vec<AnswerRow> {
+        let has_row = |row: &AnswerRow| rows.iter().any(|shown| shown.strategy == row.strategy);
+        let all = self.plan.ranking.order().iter().map(|at| self.row(Role::Next, *at));
+        all.filter(|row| !has_row(row)).collect()
     }
 
     /// Whether two candidates have the same mapping.

@@ -47,13 +47,25 @@ impl Answer {
     /// The placements of the answer for people: header and rows.
     #[must_use]
     pub fn table(&self) -> (Vec<&'static str>, Vec<Vec<String>>) {
-        let columns = columns(&self.rows);
-        let cells = |row: &AnswerRow| {
-            let name = name(row, self.launcher);
+        self.table_with(&[])
+    }
+
+    /// As [`table`](Self::table), followed by all other candidates, the best first.
+    #[must_use]
+    pub fn table_of_all(&self) -> (Vec<&'static str>, Vec<Vec<String>>) {
+        self.table_with(&self.others)
+    }
+
+    fn table_with(&self, others: &[AnswerRow]) -> (Vec<&'static str>, Vec<Vec<String>>) {
+        let rows = self.rows.iter().map(|row| (name(row, self.launcher), row));
+        let others = others.iter().map(|row| (row.strategy.to_string(), row));
+        let rows: Vec<(String, &AnswerRow)> = rows.chain(others).collect();
+        let columns = columns(rows.iter().map(|(_, row)| *row));
+        let cells = |(name, row): (String, &AnswerRow)| {
             [name].into_iter().chain(columns.iter().map(|(_, cell)| cell(row))).collect()
         };
-        let rows = self.rows.iter().map(cells).collect();
-        (["placement"].into_iter().chain(columns.iter().map(|(title, _)| *title)).collect(), rows)
+        let titles = columns.iter().map(|(title, _)| *title);
+        (["placement"].into_iter().chain(titles).collect(), rows.into_iter().map(cells).collect())
     }
 
     /// What weakens the answer, for people: a line each.
@@ -64,8 +76,8 @@ impl Answer {
 }
 
 /// The columns in which rows have something to show.
-fn columns(rows: &[AnswerRow]) -> Vec<Column> {
-    let any = |known: fn(&AnswerRow) -> bool| rows.iter().any(known);
+fn columns<'a>(rows: impl Iterator<Item = &'a AnswerRow> + Clone) -> Vec<Column> {
+    let any = |known: fn(&AnswerRow) -> bool| rows.clone().any(known);
     let mut columns: Vec<Column> = Vec::new();
     if any(|row| row.run_time_s.is_some()) || any(|row| row.gain.is_some()) {
         let known = |(title, _): &&Column| match *title {
@@ -91,7 +103,7 @@ pub(super) fn look_alike(first: &AnswerRow, second: &AnswerRow) -> bool {
         let unknown = *title == "gain" && both.iter().any(|row| row.gain.is_none());
         unknown || cell(first) == cell(second)
     };
-    columns(&both).iter().all(same)
+    columns(both.iter()).iter().all(same)
 }
 
 /// The role of a placement, and its strategy.

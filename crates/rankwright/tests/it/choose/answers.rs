@@ -55,6 +55,19 @@ const APART: &str = "halo-2d:16:renumber,rate=2000,length=256KiB,messages=2000";
 const ALL: [&str; 3] = ["blocked", "kway", "multisection"];
 
 #[test]
+fn the_table_of_all_ends_with_the_other_strategies() {
+    let strategies = ["blocked", "cyclic", "random", "kway", "multisection"];
+    let answer = answer(&recorded(APART, &["a", "b"], 1.9, 0.8), &strategies);
+    let ((header, rows), (same, all)) = (answer.table(), answer.table_of_all());
+    assert_eq!((header.clone(), &rows[..]), (same, &all[..rows.len()]));
+    assert_eq!(all.len(), strategies.len());
+    let run_time = header.iter().position(|title| *title == "run time").unwrap();
+    for row in &all[rows.len()..] {
+        assert!(strategies.contains(&row[0].as_str()) && row[run_time].ends_with('s'), "{row:?}");
+    }
+}
+
+#[test]
 fn a_run_on_the_same_nodes_has_an_expected_time() {
     let workload = recorded(APART, &["a", "b"], 1.9, 0.8);
     insta::assert_snapshot!(shown(&workload, &ALL));
