@@ -79,9 +79,8 @@ pub type PlanOf<'a, E> = dyn FnMut(Problem, (usize, usize)) -> Result<Plan, E> +
 
 /// Maps the ranks to the first n nodes of a cluster, for each n of `counts`, as evenly as the nodes
 /// allow and spread over the memories of each node. `plan` plans for a cluster of these nodes alone (it
-/// may add constraints). Run times are those of [`TimeEstimate::of_plans`], the same estimate for all numbers of
-/// nodes; `traffic` slows ranks down. The best candidate is that of the plan where it has run times, else the
-/// best by [`Rule::RunTime`].
+/// may add constraints). Run times are those of [`TimeEstimate::of_plans`]; `traffic` slows ranks down.
+/// The best candidate is that of the plan where it has run times, else the best by [`Rule::RunTime`].
 pub fn populations<E: std::fmt::Display>(
     cluster: &Cluster,
     workload: &Workload,
@@ -269,19 +268,24 @@ pub enum TimeEstimate {
 }
 
 impl TimeEstimate {
-    /// The most accurate estimate that all these plans of a workload have in common.
+    /// The most accurate estimate that all these plans of a workload have. Where time ended before the calls were
+    /// replayed in all, it is the simulation, and some have the times of a replay: nearer to them than any other.
     pub fn of_plans<'p>(workload: &Workload, plans: impl Iterator<Item = &'p Plan>) -> Self {
         let basis = |plan: &Plan| {
-            let simulated = plan.candidates.iter().all(|it| it.score.finish.is_some());
-            plan.evaluation.as_ref().filter(|_| simulated).map(Evaluation::basis)
+            plan.best().score.finish?;
+            plan.evaluation.as_ref().map(Evaluation::basis)
         };
-        let bases: Vec<Option<Basis>> = plans.map(basis).collect();
-        let common = bases.first().copied().flatten();
-        let common = common.filter(|common| bases.iter().all(|basis| *basis == Some(*common)));
-        match common.filter(|_| workload.is_recorded()) {
-            Some(Basis::Replay) => Self::Replay,
-            Some(Basis::Simulation) => Self::Simulation,
-            _ => Self::of(workload),
+        let bases: Option<Vec<Basis>> = plans.map(basis).collect();
+        let bases = bases.filter(|bases| !bases.is_empty() && workload.is_recorded());
+        let all = |wanted: &[Basis]| {
+            bases.as_ref().is_some_and(|bases| bases.iter().all(|basis| wanted.contains(basis)))
+        };
+        if all(&[Basis::Replay]) {
+            Self::Replay
+        } else if all(&[Basis::Replay, Basis::Simulation]) {
+            Self::Simulation
+        } else {
+            Self::of(workload)
         }
     }
 

@@ -72,11 +72,11 @@ impl Slurm {
         slurm
     }
 
-    /// Runs a command, up to twice more (and says so) if it does not end as it should. On a machine full
+    /// Runs a command, up to four times more (and says so) if it does not end as it should. On a machine full
     /// of other tests srun gives up; and with PMIx, the steps of several components hung in 3 of 14
     /// starts beside six busy loops (Slurm 22.05), before the program or in its first exchange.
     fn retried(&self, words: &[&str], is_right: impl Fn(&Output) -> bool) -> Output {
-        for _ in 0..2 {
+        for _ in 0..4 {
             let output = self.told("exec", words);
             if is_right(&output) {
                 return output;
