@@ -35,12 +35,18 @@ pub(crate) fn named(name: &str) -> Result<Option<JobHosts>, InputError> {
         None => Ok(None),
         Some(BatchSystem::Flux) => flux_job::asked().map(|hosts| Some(JobHosts::Cpus(hosts))),
         Some(system @ BatchSystem::Slurm) => {
-            let said = system.number(variable).map(|number| details_of_slurm(&number));
-            let grant = system.grant(variable, &said.unwrap_or_default())?;
-            Ok(grant.map(|grant| JobHosts::Cpus(grant.hosts)))
+            Ok(grant(system)?.map(|grant| JobHosts::Cpus(grant.hosts)))
         }
         Some(system) => system.hosts(variable),
     }
+}
+
+/// What the current job of a batch system was granted, with what Slurm says besides the environment; `None` for
+/// Flux.
+fn grant(system: BatchSystem) -> Result<Option<JobGrant>, InputError> {
+    let number = system.number(variable).filter(|_| system == BatchSystem::Slurm);
+    let said = number.map(|number| details_of_slurm(&number)).unwrap_or_default();
+    system.grant(variable, &said)
 }
 
 /// The number of the current job.
@@ -145,9 +151,7 @@ impl BatchJob {
         let Some(system) = BatchSystem::around(variable) else { return Ok(None) };
         let title = system.title(variable);
         let is_slurm = system == BatchSystem::Slurm;
-        let number = system.number(variable).filter(|_| is_slurm);
-        let said = number.map(|number| details_of_slurm(&number)).unwrap_or_default();
-        let Some(JobGrant { mut hosts, shares }) = system.grant(variable, &said)? else {
+        let Some(JobGrant { mut hosts, shares }) = grant(system)? else {
             // Flux tells which cores and GPUs are granted together with the hosts.
             let hosts = flux_job::hosts().map(JobHosts::Cpus);
             let shares = TaskShares::default();

@@ -104,13 +104,16 @@ pub fn populations<E: std::fmt::Display>(
         problems.into_iter().map(|problem| planned(problem?)).collect();
     let by = TimeEstimate::of_plans(workload, plans.iter().flatten());
     let populated = |part: &Cluster, mut plan: Plan| {
-        let estimates = plan.candidates.iter().map(|it| by.estimate(part, workload, it, traffic));
-        let estimates: Vec<Estimate> = estimates.collect::<Result<_, PlacementError>>()?;
-        let best = match by.is_simulated() {
-            true => plan.ranking.best(),
-            false => best(&plan.candidates, &estimates),
+        let estimate = |candidate: &Candidate| by.estimate(part, workload, candidate, traffic);
+        let (best, estimate) = if by.is_simulated() {
+            (plan.ranking.best(), estimate(plan.best())?)
+        } else {
+            let estimates = plan.candidates.iter().map(estimate);
+            let estimates: Vec<Estimate> = estimates.collect::<Result<_, PlacementError>>()?;
+            let best = best(&plan.candidates, &estimates);
+            (best, estimates[best])
         };
-        let (candidate, estimate) = (plan.candidates.swap_remove(best), estimates[best]);
+        let candidate = plan.candidates.swap_remove(best);
         let ranks_per_node = ranks_per_node(&candidate.placement);
         Ok(Populated { ranks_per_node, candidate, estimate })
     };
@@ -341,7 +344,12 @@ impl TimeEstimate {
             Self::Replay | Self::Simulation => {
                 let undisturbed = vec![1.0; slowdowns.len()];
                 let computing = |slowdowns| computing(cluster, workload, placement, slowdowns);
-                finish + computing(&slowdowns) - computing(&undisturbed)
+                let longer = computing(&slowdowns) - computing(&undisturbed);
+                // A job whose computing is unknown is slowed down with all its time.
+                let jobs = workload.jobs.iter().zip(&slowdowns);
+                let unknown = jobs.filter(|(job, _)| job.compute.is_empty());
+                let slowdown = unknown.map(|(_, slowdown)| *slowdown).fold(1.0, f64::max);
+                (finish + longer).max(finish * slowdown)
             }
             Self::ComputeAndBytes | Self::Bytes => {
                 computing(cluster, workload, placement, &slowdowns) + bytes_time(cluster, candidate)
@@ -415,18 +423,19 @@ fn slowdowns(
     placement.jobs().iter().map(of_job).collect()
 }
 
-/// The time that the rank which computes longest computes, with each job slowed down by a factor, seconds.
+/// The computing time of the rank that computes longest, with each job slowed down by a factor, seconds.
 fn computing(
     cluster: &Cluster,
     workload: &Workload,
     placement: &Placement,
     slowdowns: &[f64],
 ) -> f64 {
-    let times = workload.jobs.iter().zip(slowdowns);
-    let times =
-        times.flat_map(|(job, slowdown)| job.compute.iter().map(move |time| time.0 * slowdown));
-    let speeds = placement.ranks().map(|place| cluster.group(place.node).speed);
-    times.zip(speeds).map(|(time, speed)| time / speed).fold(0.0, f64::max)
+    let jobs = workload.jobs.iter().zip(placement.jobs()).zip(slowdowns);
+    let times = jobs.flat_map(|((job, placed), slowdown)| {
+        let speeds = placed.ranks.iter().map(|place| cluster.group(place.node).speed);
+        job.compute.iter().zip(speeds).map(move |(time, speed)| time.0 * slowdown / speed)
+    });
+    times.fold(0.0, f64::max)
 }
 
 /// The workload with the clocks of each job slowed down by a factor.

@@ -236,7 +236,7 @@ fn impossible(populations: &[Population]) -> Vec<String> {
     reasons.into_iter().map(line).collect()
 }
 
-/// Which number of nodes is best, and what the best by the other preference costs.
+/// The number of nodes that is preferred, and how the fastest and the cheapest differ in run time and node-hours.
 fn reason(populations: &[Population], preference: Preference) -> String {
     let fastest = Population::preferred(populations, Preference::Time);
     let cheapest = Population::preferred(populations, Preference::NodeHours);

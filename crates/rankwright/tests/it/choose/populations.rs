@@ -122,6 +122,12 @@ fn recorded_runs_are_simulated_as_for_a_single_number() {
     let slowed = estimated(&cluster, &jobs, &[2], traffic).1;
     let more = times(&slowed)[0] - populated.estimate.time.0;
     assert!((0.5..0.53).contains(&more), "{more}");
+    // Where the computing is unknown, all the time is slowed down.
+    let mut unknown = jobs;
+    unknown.jobs[0].compute.clear();
+    let plain = times(&estimated(&cluster, &unknown, &[2], MemoryTraffic::Unknown).1)[0];
+    let ratio = times(&estimated(&cluster, &unknown, &[2], traffic).1)[0] / plain;
+    assert!((2.0..2.1).contains(&ratio), "{ratio}");
 }
 
 #[test]

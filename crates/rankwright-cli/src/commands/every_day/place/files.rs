@@ -106,8 +106,8 @@ impl FileOptions {
             let folder = job.folder.display();
             output::note(verbosity, format!("{folder}: launch files for {}", target.name));
             output::note(verbosity, job.command_line_behind(&entry));
-            if let Some(entry) = jobs.iter().find(|entry| submitted && entry.name == job.job) {
-                let line = job.submission(&prepared.hosts(&[entry]));
+            if submitted {
+                let line = job.submission(&prepared.hosts(&jobs));
                 output::note(
                     verbosity,
                     format_args!("in a job of its own, with whole nodes: {line}"),
