@@ -2,70 +2,111 @@
 
 use crate::sim::time::Time;
 
-/// A heap of events with four children per node: fewer cache lines are touched than with two.
-/// Events at one time come in the order of their numbers.
+/// A heap of events with four children per node, which share a cache line. Events at one time come in
+/// the order of their numbers.
 #[derive(Debug, Default)]
 pub(super) struct Agenda {
-    heap: Vec<(Time, u32)>,
+    /// The root is the first of block 0. The children of the event at place p, counted from the root,
+    /// are block p + 1.
+    blocks: Vec<Children>,
+    /// The number of events in the heap.
+    len: usize,
     /// The number of events so far.
     pub(super) count: u64,
 }
 
+/// Events as one number each, [`key`], or [`NONE`].
+#[derive(Debug, Clone, Copy)]
+#[repr(align(64))]
+struct Children([u128; CHILDREN]);
+
 const CHILDREN: usize = 4;
+
+/// Later than every event.
+const NONE: u128 = u128::MAX;
+
+fn key(time: Time, event: u32) -> u128 {
+    u128::from(time) << u32::BITS | u128::from(event)
+}
+
+impl Children {
+    /// The earliest, without branches: which one it is cannot be predicted.
+    #[inline(always)]
+    fn least(&self) -> (usize, u128) {
+        let all = &self.0;
+        let low = usize::from(all[1] < all[0]);
+        let high = 2 + usize::from(all[3] < all[2]);
+        let least = if all[high] < all[low] { high } else { low };
+        (least, all[least])
+    }
+}
 
 impl Agenda {
     pub(super) fn add(&mut self, time: Time, event: u32) {
         self.count += 1;
-        let mut place = self.heap.len();
-        self.heap.push((time, event));
+        let (key, mut place) = (key(time, event), self.len);
+        self.len += 1;
+        if place.div_ceil(CHILDREN) == self.blocks.len() {
+            self.blocks.push(Children([NONE; CHILDREN]));
+        }
         while place > 0 {
             let parent = (place - 1) / CHILDREN;
-            if self.heap[parent] <= (time, event) {
+            if *self.at(parent) <= key {
                 break;
             }
-            self.heap[place] = self.heap[parent];
+            *self.at(place) = *self.at(parent);
             place = parent;
         }
-        self.heap[place] = (time, event);
+        *self.at(place) = key;
+    }
+
+    /// The event at a place of the heap.
+    #[inline(always)]
+    fn at(&mut self, place: usize) -> &mut u128 {
+        let in_blocks = if place == 0 { 0 } else { place + CHILDREN - 1 };
+        &mut self.blocks[in_blocks / CHILDREN].0[in_blocks % CHILDREN]
     }
 
     /// The earliest event. It stays, and events at its time can be added, until
     /// [`Agenda::replace_first`].
     pub(super) fn first(&mut self) -> Option<(Time, u32)> {
-        let first = self.heap.first_mut()?;
-        let event = *first;
+        if self.len == 0 {
+            return None;
+        }
+        let first = self.at(0);
+        let (time, event) = ((*first >> u32::BITS) as Time, *first as u32);
         // Nothing that is added now gets before it.
-        first.1 = 0;
-        Some(event)
+        *first = key(time, 0);
+        Some((time, event))
     }
 
     /// Puts the event that follows from the earliest one in its place, if there is one.
     pub(super) fn replace_first(&mut self, next: Option<(Time, u32)>) {
         self.count += u64::from(next.is_some());
-        let event = next.or_else(|| self.heap.pop().filter(|_| !self.heap.is_empty()));
-        if let Some(event) = event {
-            self.sink(event);
+        if let Some((time, event)) = next {
+            self.sink(key(time, event));
+            return;
+        }
+        self.len -= 1;
+        let last = std::mem::replace(self.at(self.len), NONE);
+        if self.len > 0 {
+            self.sink(last);
         }
     }
 
     /// Puts an event in place of the root, and then below all that are earlier.
-    fn sink(&mut self, event: (Time, u32)) {
-        let (heap, mut place) = (&mut self.heap[..], 0);
-        loop {
-            let first = CHILDREN * place + 1;
-            let last = heap.len().min(first + CHILDREN);
-            if first >= last {
+    fn sink(&mut self, event: u128) {
+        let mut place = 0;
+        // Blocks beyond the last event have no event that is earlier.
+        while let Some(children) = self.blocks.get(place + 1) {
+            let (child, least) = children.least();
+            if least >= event {
                 break;
             }
-            let children = heap[first..last].iter().enumerate();
-            let Some((child, least)) = children.min_by_key(|(_, child)| **child) else { break };
-            if *least >= event {
-                break;
-            }
-            heap[place] = *least;
-            place = first + child;
+            *self.at(place) = least;
+            place = CHILDREN * place + 1 + child;
         }
-        heap[place] = event;
+        *self.at(place) = event;
     }
 }
 
