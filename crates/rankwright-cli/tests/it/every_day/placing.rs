@@ -36,6 +36,22 @@ fn compare_shows_all_strategies_and_why_one_wins() {
     assert_eq!(comparison["strategies"].as_array().expect("a list").len(), 4);
 }
 
+/// METIS writes to standard output where it would leave some of several parts empty.
+#[test]
+fn few_ranks_on_many_numa_nodes_leave_standard_output_to_the_answer() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("placement.json");
+    let rest =
+        ["--strategies", "blocked,kway", "--format", "json", "-o", file.to_str().expect("UTF-8")];
+    for (pattern, node) in [
+        ("pattern:halo-2d:20", "synthetic:node:16 pack:2 core:8 pu:1"),
+        ("pattern:all-to-all:12", "synthetic:node:8 l3:2 core:8 pu:2"),
+    ] {
+        let (answer, _) = run(&[&["place", pattern, "--on", node], &rest[..]].concat());
+        assert!(json(&answer).is_object(), "{answer}");
+    }
+}
+
 /// As `place` has it.
 #[test]
 fn compare_takes_the_default_of_a_launcher() {

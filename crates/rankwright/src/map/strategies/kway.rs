@@ -17,7 +17,7 @@ use crate::placement::Mapping;
 ///
 /// Each division is the better of METIS's two methods; [`repair`] makes it keep exact capacities.
 /// With more slots than ranks it uses the fewest nodes, in the order of the cluster, that hold all
-/// ranks.
+/// ranks, and inside them the fewest groups.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::map) struct Kway {
     pub(in crate::map) seed: u64,
@@ -94,6 +94,7 @@ impl Division<'_> {
     fn partition(&mut self, ranks: &[VertexId], capacity: &[u64]) -> Result<Vec<u32>, MapError> {
         let loads: Vec<u64> =
             ranks.iter().map(|rank| self.problem.loads()[*rank as usize]).collect();
+        let capacity = fewest(&loads, capacity);
         let one_each = ranks.len() <= capacity.len() && loads.iter().all(|load| *load == 1);
         if one_each && capacity.iter().all(|capacity| *capacity == 1) {
             // All parts are single slots and equally far from each other.
@@ -121,6 +122,18 @@ impl Division<'_> {
     }
 }
 
+/// The first parts that hold all loads. METIS prints to standard output when it divides ranks among
+/// parts of which a single one could hold them all.
+fn fewest<'a>(loads: &[u64], capacity: &'a [u64]) -> &'a [u64] {
+    let mut rest: u64 = loads.iter().sum();
+    let holds = |capacity: &u64| {
+        rest = rest.saturating_sub(*capacity);
+        rest == 0
+    };
+    let last = capacity.iter().position(holds);
+    last.map_or(capacity, |last| &capacity[..=last])
+}
+
 /// Fills one part after the other.
 fn in_order(loads: &[u64], capacity: &[u64]) -> Vec<u32> {
     let (mut part, mut filled) = (0, 0_u64);
@@ -143,6 +156,13 @@ mod tests {
     fn parts_are_filled_in_order() {
         assert_eq!(in_order(&[1, 1, 1, 1], &[2, 1, 5]), [0, 0, 1, 2]);
         assert_eq!(in_order(&[3, 9], &[2, 3]), [1, 1]);
+    }
+
+    #[test]
+    fn the_fewest_parts_hold_all_loads() {
+        assert_eq!(fewest(&[1, 1, 1], &[2, 1, 5]), [2, 1]);
+        assert_eq!(fewest(&[2], &[2, 1, 5]), [2]);
+        assert_eq!(fewest(&[9], &[2, 1, 5]), [2, 1, 5]);
     }
 
     #[test]
