@@ -20,10 +20,13 @@ pub(crate) struct Cli {
     pub(crate) command: Option<Command>,
 }
 
-/// The error of a command line that clap refuses. Where `--` starts the user's program, the advice is about
-/// that, not clap's, to pass an unknown option behind `--`. A file in the place of a command leads to the command
-/// that shows it.
+/// The error of a command line that clap refuses. Missing arguments are explained. Where `--` starts the
+/// user's program, the advice is about that, not clap's, to pass an unknown option behind `--`. A file in the place
+/// of a command leads to the command that shows it.
 pub(crate) fn explained(mut error: clap::Error) -> clap::Error {
+    if let Some(text) = missing_arguments(&error) {
+        return clap::Error::raw(error.kind(), text);
+    }
     if let Some(advice) = command_for_file(&error) {
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![advice.into()]));
         return error;
@@ -42,6 +45,33 @@ pub(crate) fn explained(mut error: clap::Error) -> clap::Error {
     };
     error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![advice.into()]));
     error
+}
+
+/// What is missing on a command line, each with its help.
+fn missing_arguments(error: &clap::Error) -> Option<String> {
+    let (ErrorKind::MissingRequiredArgument, Some(ContextValue::Strings(missing))) =
+        (error.kind(), error.get(ContextKind::InvalidArg))
+    else {
+        return None;
+    };
+    let usage = error.get(ContextKind::Usage)?.to_string();
+    let (_, words) = usage.split_once("rankwright ")?;
+    let mut whole = command();
+    whole.build();
+    let mut command = &whole;
+    for word in words.split(' ') {
+        let Some(next) = command.find_subcommand(word) else { break };
+        command = next;
+    }
+    // An argument that only some options make unnecessary is `[WORKLOAD]` for itself.
+    let bare = |arg: &str| arg.trim_matches(['<', '>', '[', ']', '.']).to_owned();
+    let explained = |wanted: &String| {
+        let arg = command.get_arguments().find(|arg| bare(&arg.to_string()) == bare(wanted));
+        let help = arg.and_then(|arg| arg.get_help()).map(|help| format!(": {help}"));
+        format!("missing {wanted}{}\n", help.unwrap_or_default())
+    };
+    let list: Vec<String> = missing.iter().map(explained).collect();
+    Some(format!("{}\n{usage}\n\nFor more information, try '--help'.\n", list.join("       ")))
 }
 
 /// What to type where a file stands in the place of a command.
@@ -195,6 +225,19 @@ mod tests {
         }
         let without_program = said("cluster check --onn c.toml");
         assert!(!without_program.contains("the program"), "{without_program}");
+    }
+
+    #[test]
+    fn missing_arguments_are_explained() {
+        let error = command().try_get_matches_from(["rankwright", "map"]).unwrap_err();
+        let text = explained(error).to_string();
+        let lines: Vec<&str> = text.lines().take(2).collect();
+        assert!(lines[0].starts_with("error: missing --strategy <STRATEGY>: "), "{text}");
+        assert!(lines[1].starts_with("       missing <WORKLOAD>: "), "{text}");
+        assert!(
+            text.contains("\n\nUsage: rankwright map --strategy <STRATEGY> <WORKLOAD>\n"),
+            "{text}"
+        );
     }
 
     #[test]

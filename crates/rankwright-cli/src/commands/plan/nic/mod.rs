@@ -177,6 +177,11 @@ impl Nic {
         let granularity = self.rank_size.granularity();
         let cluster =
             &self.nodes.chosen(cluster, workload.rank_count(), &granularity, verbosity)?;
+        if self.strategy.is_none() {
+            let text =
+                "the ranks are placed by blocked; otherwise: --strategy NAME, or a placement.json";
+            output::note(verbosity, text);
+        }
         let strategy = self.search.strategy(self.strategy.as_deref().unwrap_or("blocked"))?;
         let simulation = self.simulation.options(self.search.seed(), &inputs::split(input));
         let strategies = [strategy];

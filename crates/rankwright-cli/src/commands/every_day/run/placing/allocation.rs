@@ -4,7 +4,9 @@ use rankwright::choose::Planner;
 use rankwright::cluster::{Cluster, hostlist};
 use rankwright::launch::{Launcher, ProgramLine};
 use rankwright::map::Effort;
-use rankwright::placement::{GpuUse, Granularity, PREDICTED_RUN_TIME, PlacementFile};
+use rankwright::placement::{
+    GpuUse, Granularity, PREDICTED_RUN_TIME, PlacementError, PlacementFile,
+};
 use rankwright::report::{Answer, LauncherDefault};
 use rankwright::sim::{Options, Pacing};
 use rankwright::traffic::Workload;
@@ -35,6 +37,8 @@ pub(crate) struct Allocation {
     effort: Effort,
     /// Hosts that are granted in part, without numbers of the granted PUs.
     in_part: Vec<String>,
+    /// What to do where they have too few cores.
+    larger: &'static str,
 }
 
 impl Allocation {
@@ -77,7 +81,25 @@ impl Allocation {
         let granularity = granularity(&cluster);
         let gpus = devices::gpu_use(&selection, &cluster, verbosity);
         let effort = options.effort;
-        Ok(Self { cluster, described, workload, granularity, selection, gpus, effort, in_part })
+        let larger = match (&options.hostfile, batch) {
+            (Some(_), _) => "list more hosts in the hostfile",
+            (None, Some(_)) => "ask the batch system for more cores or nodes",
+            (None, None) => {
+                "start it in a batch job, list hosts (--hostfile), or emulate them (`rankwright lab`)"
+            }
+        };
+        let nodes = Self {
+            cluster,
+            described,
+            workload,
+            granularity,
+            selection,
+            gpus,
+            effort,
+            in_part,
+            larger,
+        };
+        Ok(nodes)
     }
 
     /// The MPI library that the program was profiled with, and the number of its ranks.
@@ -126,7 +148,13 @@ impl Allocation {
             // With one candidate, an effort that simulates gives it an expected run time, as in `place`.
             .evaluate_all(self.effort != Effort::Fast);
         let planner = default.planner(planner);
-        let plan = ended_by_sigterm(|| planner.plan()).map_err(plan::without_transparent)?;
+        let plan = ended_by_sigterm(|| planner.plan()).map_err(plan::without_transparent);
+        let plan = plan.map_err(|error| match error.downcast_ref() {
+            Some(PlacementError::TooFewSlots { .. }) => {
+                Infeasible(format!("{error}; {}", self.larger)).into()
+            }
+            _ => error,
+        })?;
         let best = plan.best();
         let (cluster, workload) = (&self.cluster, &self.workload);
         let comparison = default.comparison(&plan, cluster, workload, &self.granularity)?;

@@ -112,6 +112,9 @@ impl Import {
 
     fn file(&self, file: &str, verbosity: &Verbosity) -> anyhow::Result<Cluster> {
         let text = inputs::read_text_or_stdin(Path::new(file), EXPECTED)?;
+        if text.trim().is_empty() {
+            return Err(InputError::new(file, "an empty file", EXPECTED).into());
+        }
         let is_fabric = ibnetdiscover::sniff(&text);
         let why =
             format!(" cannot be combined with {file}, which is not the output of ibnetdiscover");
