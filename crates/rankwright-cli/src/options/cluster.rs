@@ -2,7 +2,7 @@
 
 use clap::Args;
 use rankwright::choose::{
-    NamedNodesError, named_nodes, nearest_nodes, nodes_in_part, useful_nodes,
+    NamedNodesError, named_nodes, nearest_nodes, nearest_of_number, nodes_in_part, useful_nodes,
 };
 use rankwright::cluster::{Cluster, NodeCount, hostlist};
 use rankwright::placement::{Granularity, RanksPer, slots};
@@ -164,7 +164,7 @@ impl NodesOption {
                     return Err(Infeasible(text).into());
                 }
                 let granted = job.as_ref().map_or(whole, |job| &job.nodes);
-                return Ok(nearest_nodes(granted, granularity, ranks, most));
+                return Ok(nearest_of_number(granted, granularity, ranks, most));
             }
         };
         match slots(&part, granularity.clone(), ranks) {

@@ -54,7 +54,10 @@ pub struct Evaluation {
     pub rule: ObjectiveRule,
     /// Whether the recorded calls were replayed with the best mappings, and decided.
     pub replayed: bool,
-    /// Why not, though they were recorded.
+    /// The end of a replay, as a multiple of that of the simulated runs: the median over the mappings
+    /// replayed; 1 without replays.
+    pub replay_to_simulation: f64,
+    /// Why the calls were not replayed, though they were recorded.
     pub not_replayed: Option<String>,
 }
 
@@ -240,6 +243,7 @@ pub(super) fn fluid_evaluation(scores: Vec<Score>, rule: ObjectiveRule) -> Evalu
         simulated_messages: 0,
         rule,
         replayed: false,
+        replay_to_simulation: 1.0,
         not_replayed: None,
     }
 }

@@ -52,7 +52,7 @@ pub use candidates::{Candidates, ChooseOptions, candidates, map};
 #[doc(hidden)]
 pub use granted_tasks::{cores_of_task, free_cores_and_pus, granularity_of_tasks, nodes_in_part};
 #[doc(hidden)]
-pub use nodes::{NamedNodesError, named_nodes, nearest_nodes, useful_nodes};
+pub use nodes::{NamedNodesError, named_nodes, nearest_nodes, nearest_of_number, useful_nodes};
 #[doc(hidden)]
 pub use paired_runs::{PairedDifference, PairedResult};
 #[doc(hidden)]

@@ -22,6 +22,29 @@ pub fn nearest_nodes(
     ranks: usize,
     most: usize,
 ) -> Cluster {
+    nearest(cluster, granularity, ranks, (1, most))
+}
+
+/// As [`nearest_nodes`], but exactly `count` nodes, if the cluster has so many.
+///
+/// # Panics
+/// If `count` is 0.
+#[must_use]
+pub fn nearest_of_number(
+    cluster: &Cluster,
+    granularity: &Granularity,
+    ranks: usize,
+    count: usize,
+) -> Cluster {
+    nearest(cluster, granularity, ranks, (count, count))
+}
+
+fn nearest(
+    cluster: &Cluster,
+    granularity: &Granularity,
+    ranks: usize,
+    (least, most): (usize, usize),
+) -> Cluster {
     assert!(most > 0, "a cluster has at least one node");
     if cluster.nodes.len() <= most {
         return cluster.clone();
@@ -43,7 +66,8 @@ pub fn nearest_nodes(
         by_room
     };
     let all: Vec<usize> = (0..cluster.nodes.len()).collect();
-    let enough = |nodes: Vec<usize>| (room(&nodes) >= ranks).then_some(nodes);
+    let enough =
+        |nodes: Vec<usize>| (nodes.len() >= least && room(&nodes) >= ranks).then_some(nodes);
     let chosen_below = |(height, nodes): &(usize, Vec<usize>)| {
         let chosen = enough(fastest(nodes)).or_else(|| enough(largest(nodes)))?;
         Some((*height, chosen.iter().map(|node| speed(*node)).sum::<f64>(), chosen))
@@ -186,6 +210,10 @@ mod tests {
         // Both switches are needed.
         assert_eq!(chosen(24, 4), "a0 a1 c0 c1");
         assert_eq!(chosen(1, 8), "a0 a1 a2 a3 b0 b1 c0 c1");
+        // Six nodes are below no single leaf.
+        let cluster = toml::parse(CLUSTER, "c.toml", std::path::Path::new("")).unwrap();
+        let six = nearest_of_number(&cluster, &Granularity::Cores(1), 8, 6);
+        assert_eq!((six.nodes.len(), chosen(8, 6).as_str()), (6, "a0 a1 a2 a3"));
     }
 
     #[test]

@@ -6,11 +6,12 @@ use super::{Basis, Candidate, Evaluation, Plan};
 use crate::cluster::Cluster;
 use crate::estimate::Fluid;
 use crate::ids::{NodeId, NumaId};
-use crate::map::Problem;
+use crate::map::{Problem, StrategyId};
 use crate::placement::{
     Granularity, Placement, PlacementError, RankPlacement, Slot, in_turn, slots,
 };
 use crate::ranking::{Rule, Score, rank};
+use crate::statistics::median;
 use crate::traffic::{Job, Workload};
 use crate::units::{BytesPerSecond, Seconds, counted};
 
@@ -51,6 +52,9 @@ pub struct Populated {
     pub candidate: Candidate,
     /// Its estimated run time.
     pub estimate: Estimate,
+    /// The run time with the launcher's default on as many nodes; `None` if it was not among the
+    /// candidates.
+    pub default: Option<Seconds>,
 }
 
 /// The estimated run time of a placement.
@@ -81,12 +85,13 @@ pub type PlanOf<'a, E> = dyn FnMut(Problem, (usize, usize)) -> Result<Plan, E> +
 /// allow and spread over the memories of each node. `plan` plans for a cluster of these nodes alone (it
 /// may add constraints). Run times are those of [`TimeEstimate::of_plans`]; `traffic` slows ranks down.
 /// The best candidate is that of the plan where it has run times, else the best by [`Rule::RunTime`].
+/// `default` is the strategy of the launcher.
 pub fn populations<E: std::fmt::Display>(
-    cluster: &Cluster,
-    workload: &Workload,
+    (cluster, workload): (&Cluster, &Workload),
     granularity: Granularity,
     counts: &[usize],
     plan: &mut PlanOf<'_, E>,
+    default: &StrategyId,
     traffic: MemoryTraffic,
 ) -> (TimeEstimate, Vec<Population>) {
     let parts: Vec<Cluster> =
@@ -100,28 +105,51 @@ pub fn populations<E: std::fmt::Display>(
         number += 1;
         plan.map_err(|error| NotPopulated::Failed(error.to_string()))
     };
-    let plans: Vec<Result<Plan, NotPopulated>> =
+    let mut plans: Vec<Result<Plan, NotPopulated>> =
         problems.into_iter().map(|problem| planned(problem?)).collect();
     let by = TimeEstimate::of_plans(workload, plans.iter().flatten());
+    if by == TimeEstimate::Simulation {
+        in_proportion_to_replays(&mut plans);
+    }
     let populated = |part: &Cluster, mut plan: Plan| {
-        let estimate = |candidate: &Candidate| by.estimate(part, workload, candidate, traffic);
+        let estimated = |candidate: &Candidate| by.estimate(part, workload, candidate, traffic);
         let (best, estimate) = if by.is_simulated() {
-            (plan.ranking.best(), estimate(plan.best())?)
+            (plan.ranking.best(), estimated(plan.best())?)
         } else {
-            let estimates = plan.candidates.iter().map(estimate);
+            let estimates = plan.candidates.iter().map(&estimated);
             let estimates: Vec<Estimate> = estimates.collect::<Result<_, PlacementError>>()?;
             let best = best(&plan.candidates, &estimates);
             (best, estimates[best])
         };
+        let by_default = plan.candidates.iter().find(|candidate| candidate.strategy == *default);
+        let default = by_default.map(&estimated).transpose()?.map(|default| default.time);
         let candidate = plan.candidates.swap_remove(best);
         let ranks_per_node = ranks_per_node(&candidate.placement);
-        Ok(Populated { ranks_per_node, candidate, estimate })
+        Ok(Populated { ranks_per_node, candidate, estimate, default })
     };
     let of_part = |(part, plan): (&Cluster, Result<Plan, NotPopulated>)| {
         let best = plan.and_then(|plan| populated(part, plan));
         Population { nodes: part.nodes.len(), best }
     };
     (by, parts.iter().zip(plans).map(of_part).collect())
+}
+
+/// Where the time limit ended the replay for some numbers of nodes, their simulated times are stretched as
+/// those of the others were by their replays: a replay has what a simulation leaves out.
+fn in_proportion_to_replays(plans: &mut [Result<Plan, NotPopulated>]) {
+    let replayed = |plan: &Plan| plan.evaluation.as_ref().is_some_and(|found| found.replayed);
+    let evaluated = plans.iter().flatten().filter_map(|plan| plan.evaluation.as_ref());
+    let stretches: Vec<f64> =
+        evaluated.filter(|found| found.replayed).map(|found| found.replay_to_simulation).collect();
+    if stretches.is_empty() {
+        return;
+    }
+    let stretch = median(&stretches);
+    for plan in plans.iter_mut().flatten().filter(|plan| !replayed(plan)) {
+        for candidate in &mut plan.candidates {
+            candidate.score = candidate.score.stretched(stretch, stretch);
+        }
+    }
 }
 
 /// The ranks on all nodes of a cluster.
@@ -271,8 +299,7 @@ pub enum TimeEstimate {
 }
 
 impl TimeEstimate {
-    /// The most accurate estimate that all these plans of a workload have. Where time ended before the calls were
-    /// replayed in all, it is the simulation, and some have the times of a replay: nearer to them than any other.
+    /// The most accurate estimate that all these plans of a workload have.
     pub fn of_plans<'p>(workload: &Workload, plans: impl Iterator<Item = &'p Plan>) -> Self {
         let basis = |plan: &Plan| {
             plan.best().score.finish?;

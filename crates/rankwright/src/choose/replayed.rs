@@ -193,6 +193,7 @@ fn decide(evaluation: &mut Evaluation, replayed: &[(usize, Score)]) {
         *mapping = MappingEvaluation { score: scores[at], loss, runs: vec![score], fluid };
     }
     evaluation.replayed = true;
+    evaluation.replay_to_simulation = finish;
     evaluation.share = 1.0;
 }
 

@@ -3,9 +3,13 @@
 use serde::Serialize;
 
 use super::StrategyParts;
-use crate::choose::{MemoryTraffic, NotPopulated, Populated, Population, Preference, TimeEstimate};
+use crate::choose::model_error;
+use crate::choose::{
+    Basis, MemoryTraffic, NotPopulated, Populated, Population, Preference, TimeEstimate,
+};
 use crate::cluster::Cluster;
 use crate::ids::format_index_list;
+use crate::map::StrategyId;
 use crate::placement::PlacementError;
 use crate::ranking::TOLERANCE;
 use crate::units::{Seconds, counted};
@@ -30,6 +34,10 @@ pub struct PopulationReport {
     pub rates: String,
     /// Whether they were measured on this cluster.
     pub calibrated: bool,
+    /// The launcher's default, as a strategy.
+    pub launcher_default: String,
+    /// How far a difference in run time may be wrong, as a share of the run time.
+    pub error: f64,
     /// One entry per number of nodes, in the given order.
     pub populations: Vec<PopulationRow>,
     /// The numbers of nodes without a placement and why, a line for each reason.
@@ -53,6 +61,8 @@ pub struct PopulationRow {
     pub parts: Option<StrategyParts>,
     /// Run time of the jobs, seconds.
     pub time_s: Option<f64>,
+    /// Run time with the launcher's default on as many nodes, seconds; `null` if it was not tried.
+    pub default_time_s: Option<f64>,
     /// Number of nodes times run time, hours.
     pub node_hours: Option<f64>,
     /// Time that the busiest network device needs for its bytes, seconds.
@@ -70,9 +80,15 @@ impl PopulationReport {
         cluster: &Cluster,
         populations: &[Population],
         preference: Preference,
-        estimate: TimeEstimate,
-        traffic: MemoryTraffic,
+        (estimate, traffic): (TimeEstimate, MemoryTraffic),
+        launcher_default: &StrategyId,
     ) -> Self {
+        let basis = match estimate {
+            TimeEstimate::Replay => Basis::Replay,
+            TimeEstimate::Simulation => Basis::Simulation,
+            TimeEstimate::Fluid => Basis::Model,
+            TimeEstimate::ComputeAndBytes | TimeEstimate::Bytes => Basis::Static,
+        };
         let best = Population::preferred(populations, preference);
         Self {
             by: match estimate {
@@ -91,6 +107,8 @@ impl PopulationReport {
             computing_known: estimate != TimeEstimate::Bytes,
             rates: cluster.rates.name.clone(),
             calibrated: cluster.rates.calibrated,
+            launcher_default: launcher_default.to_string(),
+            error: model_error(cluster, basis),
             populations: populations.iter().map(PopulationRow::new).collect(),
             impossible: impossible(populations),
         }
@@ -100,8 +118,16 @@ impl PopulationReport {
     /// placement are not in it.
     #[must_use]
     pub fn table(&self) -> (Vec<&'static str>, Vec<Vec<String>>) {
-        let header =
-            vec!["nodes", "ranks/node", "strategy", "time", "node-hours", "busiest NIC", "memory"];
+        let header = vec![
+            "nodes",
+            "ranks/node",
+            "strategy",
+            "time",
+            "default",
+            "node-hours",
+            "busiest NIC",
+            "memory",
+        ];
         let row = |row: &PopulationRow| {
             let star = if Some(row.nodes) == self.best { "*" } else { "" };
             let or_dash = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
@@ -117,6 +143,7 @@ impl PopulationReport {
                 or_dash(ranks),
                 or_dash(row.strategy.clone()),
                 seconds(row.time_s),
+                seconds(row.default_time_s),
                 or_dash(row.node_hours.map(hours)),
                 seconds(row.busiest_nic_time_s),
                 or_dash(row.memory_utilisation.map(percent)),
@@ -134,6 +161,12 @@ impl PopulationReport {
         if self.best.is_some() {
             text += "* the best of these numbers of nodes; its placement is written\n";
         }
+        if self.populations.iter().any(|row| row.default_time_s.is_some()) {
+            let default = &self.launcher_default;
+            text += &format!(
+                "default: the time with the launcher's default ({default}) on as many nodes\n"
+            );
+        }
         for line in &self.impossible {
             text += &format!("{line}\n");
         }
@@ -146,7 +179,11 @@ impl PopulationReport {
                      times are known.\n";
         }
         let assumed = if self.calibrated { "calibrated" } else { "assumed" };
-        text + &format!("{} estimate, rates {assumed}: {}\n", self.by, self.rates)
+        let percent = 100.0 * self.error;
+        text + &format!(
+            "{} estimate, rates {assumed}: {}; differences below {percent:.0} % are within its error\n",
+            self.by, self.rates
+        )
     }
 
     /// In plain units: header and rows.
@@ -159,6 +196,7 @@ impl PopulationReport {
             "most_ranks_per_node",
             "strategy",
             "time_s",
+            "default_time_s",
             "node_hours",
             "busiest_nic_time_s",
             "memory_utilisation",
@@ -175,6 +213,7 @@ impl PopulationReport {
                 count(row.most_ranks_per_node),
                 row.strategy.clone().unwrap_or_default(),
                 text(row.time_s),
+                text(row.default_time_s),
                 text(row.node_hours),
                 text(row.busiest_nic_time_s),
                 text(row.memory_utilisation),
@@ -204,6 +243,7 @@ impl PopulationRow {
             strategy: best.map(|best| best.candidate.strategy.to_string()),
             parts: best.map(|best| StrategyParts::from(&best.candidate.strategy)),
             time_s: best.map(|best| best.estimate.time.0),
+            default_time_s: best.and_then(|best| best.default).map(|time| time.0),
             node_hours: population.node_hours(),
             busiest_nic_time_s: best.map(|best| best.candidate.load.busiest_nic_time().0),
             memory_utilisation: best.and_then(|best| best.estimate.memory_utilisation),
@@ -252,15 +292,18 @@ fn reason(populations: &[Population], preference: Preference) -> String {
         return format!("{} the only number of these that is possible.", nodes(fastest, is));
     }
     let time = |at: usize| populations[at].best.as_ref().map_or(0.0, |best| best.estimate.time.0);
+    let times = || (0..populations.len()).filter(|at| populations[*at].best.is_ok()).map(time);
+    // Among numbers that take about the same time the one with the fewest node-hours is preferred.
+    let is_least = times().all(|other| time(fastest) <= other);
+    let as_fast = if is_least { "fastest" } else { "about as fast as any" };
     if fastest == cheapest {
-        let possible = (0..populations.len()).filter(|at| populations[*at].best.is_ok());
-        let most = possible.map(time).fold(0.0, f64::max);
+        let most = times().fold(0.0, f64::max);
         if most <= time(fastest) * (1.0 + TOLERANCE) {
             let costs = nodes(fastest, costs);
             return format!("All take nearly the same time; {costs} the fewest node-hours.");
         }
         let costs = if populations[fastest].nodes == 1 { costs.0 } else { costs.1 };
-        return format!("{} fastest, and {costs} the fewest node-hours.", nodes(fastest, is));
+        return format!("{} {as_fast}, and {costs} the fewest node-hours.", nodes(fastest, is));
     }
     let hours = |at: usize| populations[at].node_hours().unwrap_or_default();
     let (longer, more_hours) = (time(cheapest) / time(fastest), hours(fastest) / hours(cheapest));
@@ -273,7 +316,7 @@ fn reason(populations: &[Population], preference: Preference) -> String {
             let less = 100.0 * (1.0 - 1.0 / more_hours);
             let few = nodes(cheapest, takes);
             format!(
-                "{} fastest. {few} {slower}, but {less:.0} % fewer node-hours.",
+                "{} {as_fast}. {few} {slower}, but {less:.0} % fewer node-hours.",
                 nodes(fastest, is)
             )
         }

@@ -122,10 +122,7 @@ impl PlacingOptions {
         (keep_best, entry): (bool, &str),
         verbosity: &Verbosity,
     ) -> anyhow::Result<(Plan, Comparison)> {
-        let named = self.strategies.is_some() || self.share.is_some();
-        let ranks = job.workload.rank_count();
-        let default = launcher_default::strategy(launcher, ranks, verbosity);
-        let default = LauncherDefault::add(&mut job.strategies, launcher, default, named)?;
+        let default = self.launcher_default(job, launcher, verbosity)?;
         let job = &*job;
         let planner = default.planner(self.planner(job, verbosity)?);
         let plan = Planning::new(&self.search, verbosity).keep_best(keep_best).plan(&planner)?;
@@ -141,6 +138,19 @@ impl PlacingOptions {
             comparison = comparison.with_kept_node_groups();
         }
         Ok((plan, comparison))
+    }
+
+    /// The default of `launcher`, added to the strategies of a job.
+    pub(crate) fn launcher_default(
+        &self,
+        job: &mut Job,
+        launcher: &'static Launcher,
+        verbosity: &Verbosity,
+    ) -> anyhow::Result<LauncherDefault> {
+        let named = self.strategies.is_some() || self.share.is_some();
+        let ranks = job.workload.rank_count();
+        let default = launcher_default::strategy(launcher, ranks, verbosity);
+        Ok(LauncherDefault::add(&mut job.strategies, launcher, default, named)?)
     }
 
     /// The planner that the options describe.

@@ -354,6 +354,7 @@ impl<'a> Race<'a> {
                 simulated_messages: self.simulated.load(Ordering::Relaxed),
                 rule: self.rule,
                 replayed: false,
+                replay_to_simulation: 1.0,
                 not_replayed: None,
             });
         }

@@ -37,6 +37,12 @@ impl LauncherDefault {
         Ok(Self { launcher, strategy, reference: is_new && named })
     }
 
+    /// It as a strategy.
+    #[must_use]
+    pub fn strategy(&self) -> &StrategyId {
+        &self.strategy
+    }
+
     /// The planner that compares with it.
     #[must_use]
     pub fn planner<'a>(&'a self, planner: Planner<'a>) -> Planner<'a> {

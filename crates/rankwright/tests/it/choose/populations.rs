@@ -1,9 +1,11 @@
 //! Pack or spread.
 
 use rankwright::Planner;
-use rankwright::choose::{MemoryTraffic, Population, Preference, TimeEstimate, populations};
+use rankwright::choose::{
+    MemoryTraffic, PlanError, Population, Preference, TimeEstimate, populations,
+};
 use rankwright::cluster::Cluster;
-use rankwright::map::Problem;
+use rankwright::map::{Problem, Strategy, StrategyId};
 use rankwright::placement::Granularity;
 use rankwright::report::PopulationReport;
 use rankwright::traffic::Workload;
@@ -32,7 +34,12 @@ fn estimated(
     let planner = Planner::new(cluster, jobs).strategies(&strategies);
     let planner = planner.evaluate_all(jobs.is_recorded());
     let mut plan = |problem: Problem, _| planner.plan_in(problem);
-    populations(cluster, jobs, Granularity::Cores(1), counts, &mut plan, traffic)
+    let default = strategies[0].id();
+    populations((cluster, jobs), Granularity::Cores(1), counts, &mut plan, default, traffic)
+}
+
+fn blocked() -> StrategyId {
+    "blocked".parse::<Strategy>().unwrap().id().clone()
 }
 
 fn times(populations: &[Population]) -> Vec<f64> {
@@ -85,8 +92,13 @@ fn without_memory_traffic_packing_wins_with_it_spreading() {
     assert_eq!(Population::preferred(&rows, Preference::NodeHours), Some(1));
     let asked = rows[0].best.as_ref().unwrap().estimate.memory_utilisation.unwrap();
     assert!((asked - 3.0).abs() < 0.01, "{asked}");
-    let report =
-        PopulationReport::new(&cluster, &rows, Preference::Time, TimeEstimate::Fluid, traffic);
+    let report = PopulationReport::new(
+        &cluster,
+        &rows,
+        Preference::Time,
+        (TimeEstimate::Fluid, traffic),
+        &blocked(),
+    );
     assert_eq!(report.best, Some(4));
     insta::assert_snapshot!(format!("{}\n{}", report.reason, report.remarks()));
 }
@@ -131,6 +143,31 @@ fn recorded_runs_are_simulated_as_for_a_single_number() {
 }
 
 #[test]
+fn simulated_times_are_in_proportion_to_replays() {
+    let cluster = four_by_four();
+    let jobs = recorded("ring:8:rate=10,length=1MB,messages=10", &["node0", "node1"], 1.0, 0.5);
+    let strategies = ["blocked".parse().unwrap()];
+    let planner = Planner::new(&cluster, &jobs).strategies(&strategies).evaluate_all(true);
+    let compared = |replayed: usize| {
+        let mut plan = |problem: Problem, (number, _)| {
+            let mut plan = planner.plan_in(problem)?;
+            if let Some(evaluation) = plan.evaluation.as_mut().filter(|_| number < replayed) {
+                (evaluation.replayed, evaluation.replay_to_simulation) = (true, 3.0);
+            }
+            Ok::<_, PlanError>(plan)
+        };
+        let (one, unknown) = (Granularity::Cores(1), MemoryTraffic::Unknown);
+        populations((&cluster, &jobs), one, &[2, 4], &mut plan, &blocked(), unknown)
+    };
+    let (by, simulated) = compared(0);
+    let (mixed_by, mixed) = compared(1);
+    assert_eq!([by, mixed_by], [TimeEstimate::Simulation; 2]);
+    let (simulated, mixed) = (times(&simulated), times(&mixed));
+    assert!((mixed[0] / simulated[0] - 1.0).abs() < 1e-9, "{mixed:?} {simulated:?}");
+    assert!((mixed[1] / simulated[1] - 3.0).abs() < 1e-9, "{mixed:?} {simulated:?}");
+}
+
+#[test]
 fn the_first_line_is_about_what_is_preferred() {
     let cluster = four_by_four();
     let jobs = workload(vec![ring("a", 4, 1_000_000).at_rate(PerSecond(1.0), 1.0)]);
@@ -138,7 +175,8 @@ fn the_first_line_is_about_what_is_preferred() {
     let reason = |counts: &[usize]| {
         let rows = compared(&cluster, &jobs, counts, traffic);
         let by = TimeEstimate::Fluid;
-        PopulationReport::new(&cluster, &rows, Preference::NodeHours, by, traffic).reason
+        PopulationReport::new(&cluster, &rows, Preference::NodeHours, (by, traffic), &blocked())
+            .reason
     };
     insta::assert_snapshot!(format!("{}\n{}", reason(&[2, 4]), reason(&[2])));
 }
@@ -152,8 +190,8 @@ fn no_population_at_all_is_said() {
         &four_by_four(),
         &rows,
         Preference::Time,
-        TimeEstimate::Bytes,
-        MemoryTraffic::Unknown,
+        (TimeEstimate::Bytes, MemoryTraffic::Unknown),
+        &blocked(),
     );
     assert_eq!(report.best, None);
     insta::assert_snapshot!(format!("{}\n{}", report.reason, report.remarks()));

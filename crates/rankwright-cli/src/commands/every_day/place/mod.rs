@@ -96,7 +96,7 @@ impl Place {
         let launcher = self.files.launcher.find_for_all(&job.workload, verbosity);
         let best = match counts {
             Some(counts) => {
-                let candidate = self.best_of(&counts, &job, verbosity)?;
+                let candidate = self.best_of(&counts, &mut job, launcher, verbosity)?;
                 Best { candidate, run_time: None, report: None }
             }
             None => self.best(&mut job, launcher, verbosity)?,
@@ -186,11 +186,14 @@ impl Place {
     fn best_of(
         &self,
         counts: &[usize],
-        job: &Job,
+        job: &mut Job,
+        launcher: &'static Launcher,
         verbosity: &Verbosity,
     ) -> anyhow::Result<Candidate> {
+        let default = self.placing.launcher_default(job, launcher, verbosity)?;
+        let job = &*job;
         // Others have the fluid, which needs no simulation.
-        let planner = self.placing.planner(job, verbosity)?;
+        let planner = default.planner(self.placing.planner(job, verbosity)?);
         let planner = planner.evaluate_all(job.workload.is_recorded());
         let planning = Planning::new(&self.placing.search, verbosity).keep_best(self.keep_best);
         let mut plan = |problem: Problem, (number, count)| {
@@ -198,8 +201,9 @@ impl Place {
             planning.part(number, count, &nodes).plan_in(problem, &planner)
         };
         let Job { cluster, workload, granularity, .. } = job;
+        let (jobs, default) = ((cluster, workload), default.strategy());
         let compared =
-            self.populations.compare(cluster, workload, granularity.clone(), counts, &mut plan);
+            self.populations.compare(jobs, granularity.clone(), counts, &mut plan, default);
         let text = compared.show(self.format);
         let best = compared.best()?;
         output::print_unless_closed(&text, false)?;

@@ -3,6 +3,7 @@
 use clap::{Args, ValueEnum};
 use rankwright::choose::{Candidate, MemoryTraffic, PlanOf, Population, Preference, populations};
 use rankwright::cluster::Cluster;
+use rankwright::map::StrategyId;
 use rankwright::placement::Granularity;
 use rankwright::report::PopulationReport;
 use rankwright::traffic::Workload;
@@ -55,16 +56,18 @@ impl PopulationOptions {
     /// Estimates the run time for each number of nodes.
     pub(super) fn compare(
         &self,
-        cluster: &Cluster,
-        workload: &Workload,
+        (cluster, workload): (&Cluster, &Workload),
         granularity: Granularity,
         counts: &[usize],
         plan: &mut PlanOf<'_, anyhow::Error>,
+        default: &StrategyId,
     ) -> Compared {
         let traffic = self.traffic(cluster);
         let preference = self.preference();
-        let (by, populations) = populations(cluster, workload, granularity, counts, plan, traffic);
-        let report = PopulationReport::new(cluster, &populations, preference, by, traffic);
+        let jobs = (cluster, workload);
+        let (by, populations) = populations(jobs, granularity, counts, plan, default, traffic);
+        let report =
+            PopulationReport::new(cluster, &populations, preference, (by, traffic), default);
         Compared { populations, preference, report }
     }
 }
@@ -97,12 +100,7 @@ impl Compared {
                     true => String::new(),
                     false => format!("{}\n", output::table(&header, &rows)),
                 };
-                let best = Population::preferred(&self.populations, self.preference);
-                let gain = best.map_or_else(String::new, |best| {
-                    let nodes = self.populations[best].nodes;
-                    format!("What that gains against the launcher's default: `--nodes {nodes}`\n")
-                });
-                format!("{}\n\n{table}{}{gain}", report.reason, report.remarks())
+                format!("{}\n\n{table}{}", report.reason, report.remarks())
             }
             Format::Json => report.to_json(),
             Format::Csv => {
