@@ -344,6 +344,12 @@ impl Prepared {
         });
         let mut launch = written?;
         launch.notes.extend(notes);
+        // A second job of a program has another name.
+        if let (Task::Programs(line), [_]) = (task, &self.placement.jobs[..])
+            && !job.mpi_library.is_empty()
+        {
+            launch.notes.extend(line.unlike_recorded(&job.name));
+        }
         Ok(launch)
     }
 }

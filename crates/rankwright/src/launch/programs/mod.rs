@@ -223,6 +223,34 @@ impl ProgramLine {
         self.parts.iter().map(|part| part.words[0].as_str())
     }
 
+    /// What differs where a profile is of other programs, or has them in another order: the traffic of one
+    /// would be taken for that of another. `recorded` names them as
+    /// [`Run`](crate::traffic::profile::Run) does. A program may stand behind wrappers.
+    #[must_use]
+    pub fn unlike_recorded(&self, recorded: &str) -> Option<String> {
+        let recorded: Vec<&str> = recorded.split('+').collect();
+        let name = |word: &str| word.rsplit('/').next().unwrap_or_default().to_owned();
+        let of_part = |part: &Part| {
+            let known = part.words.iter().find(|word| recorded.contains(&name(word).as_str()));
+            name(known.unwrap_or(&part.words[0]))
+        };
+        let mut started: Vec<String> = Vec::new();
+        for name in self.parts.iter().map(of_part) {
+            if !started.contains(&name) {
+                started.push(name);
+            }
+        }
+        if started == recorded || recorded.contains(&"...") {
+            return None;
+        }
+        let ranks = if recorded.len() > 1 { ", in this order of their ranks" } else { "" };
+        Some(format!(
+            "the profile is of {}{ranks}; this line starts {}: placed is by the traffic of the former",
+            recorded.join(", "),
+            started.join(", ")
+        ))
+    }
+
     /// The number of ranks of all programs together; `None` if one of them has no number.
     #[must_use]
     pub fn total(&self) -> Option<usize> {
@@ -313,6 +341,27 @@ mod tests {
     fn line(text: &str) -> Result<ProgramLine, ProgramLineError> {
         let words: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
         ProgramLine::parse(&words)
+    }
+
+    #[test]
+    fn other_programs_than_recorded_are_told() {
+        let told = |text: &str, recorded| line(text).unwrap().unlike_recorded(recorded);
+        let both = "ocean+atm";
+        for same in
+            ["-n 4 ./ocean x : ./atm y", "-n 2 /bin/ocean : -n 2 ./ocean y : numactl -l ./atm"]
+        {
+            assert_eq!(told(same, both), None, "{same}");
+        }
+        assert_eq!(told("python3 app.py", "app.py"), None);
+        assert_eq!(told("./f", "a+b+c+d+..."), None);
+        let text = told("-n 12 ./atm atm : -n 4 ./ocean ocean", both).unwrap();
+        assert!(
+            text.contains("of ocean, atm, in this order") && text.contains("starts atm, ocean:"),
+            "{text}"
+        );
+        let text = told("./twocomm", "heat2d").unwrap();
+        assert!(text.contains("of heat2d; this line starts twocomm:"), "{text}");
+        assert!(told("./ocean", both).is_some());
     }
 
     /// `2 ./a x; 6 ./b`, or the error.
