@@ -110,6 +110,8 @@ fn launcher_environment(folder: &Folder, lab: &Lab) -> Vec<(&'static str, String
         // Both
         ("OMPI_MCA_pml", "ob1".to_owned()),
         ("OMPI_MCA_btl", "self,vader,tcp".to_owned()),
+        // Windows between nodes, as messages, by TCP: UCX would look for devices of its own.
+        ("OMPI_MCA_osc", "^ucx".to_owned()),
         ("OMPI_MCA_mpi_yield_when_idle", "1".to_owned()),
         // MPICH
         ("HYDRA_LAUNCHER", "ssh".to_owned()),

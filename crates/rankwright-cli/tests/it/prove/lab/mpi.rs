@@ -13,7 +13,8 @@ pub(super) const RING: &str = r#"
 #include <stdlib.h>
 #include <unistd.h>
 
-/* Sends BYTES around the ring of ranks ROUNDS times; every rank prints its number and host. */
+/* Sends BYTES around the ring of ranks ROUNDS times, and adds one number by one-sided communication;
+   every rank prints its number and host. */
 int main(int argc, char **argv)
 {
     int rank, size, bytes = atoi(argv[1]), rounds = atoi(argv[2]);
@@ -24,6 +25,16 @@ int main(int argc, char **argv)
     for (int i = 0; i < rounds; i++)
         MPI_Sendrecv(out, bytes, MPI_CHAR, (rank + 1) % size, 0, in, bytes, MPI_CHAR,
                      (rank + size - 1) % size, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    int *sum, one = 1;
+    MPI_Win window;
+    MPI_Win_allocate(sizeof *sum, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &sum, &window);
+    *sum = 0;
+    MPI_Win_fence(0, window);
+    MPI_Accumulate(&one, 1, MPI_INT, (rank + 1) % size, 0, 1, MPI_INT, MPI_SUM, window);
+    MPI_Win_fence(0, window);
+    if (*sum != 1)
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    MPI_Win_free(&window);
     gethostname(host, sizeof host);
     printf("%d %s\n", rank, host);
     MPI_Finalize();
