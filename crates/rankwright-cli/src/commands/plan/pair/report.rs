@@ -123,7 +123,7 @@ impl PairReport {
         let answer = pairing.answer_within(gain_half_width);
         let mut sentence = sentence(options.objective, answer, pairing.gain, (&pairs, &alone));
         if let (Answer::Share, Some(width)) = (pairing.answer, gain_half_width) {
-            sentence.push_str(&format!(" (± {:.1})", 100.0 * width));
+            sentence.push_str(&format!(" (± {:.1} by their starts)", 100.0 * width));
         }
         sentence.push_str(&losers(jobs, pairing));
         Self {
