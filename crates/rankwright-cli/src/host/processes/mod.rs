@@ -8,5 +8,5 @@ mod system;
 mod tests;
 
 pub(crate) use process::Process;
-pub(crate) use ranks::Running;
+pub(crate) use ranks::{Running, Shared};
 pub(crate) use system::System;

@@ -18,6 +18,15 @@ pub(crate) struct Running {
     pub(crate) job: String,
 }
 
+/// What a process shares with another one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Shared {
+    /// A clause that names what is shared and the other.
+    pub(crate) clause: String,
+    /// Whether the other one is of another job.
+    pub(crate) with_other_job: bool,
+}
+
 /// The ranks on this host, by job and rank, and the number of processes that may not be read.
 pub(crate) struct Ranks {
     pub(crate) ranks: Vec<Running>,
@@ -85,10 +94,10 @@ impl System<'_> {
         list.unwrap_or_else(|| std::iter::once(pu).collect())
     }
 
-    /// Shared PUs: for each process, clauses that name the others. Ranks of one job may share a
+    /// Shared PUs: for each process, which others share them. Ranks of one job may share a
     /// core on different PUs, ranks of several jobs may not. Unbound processes are left out,
     /// because they share all PUs.
-    pub(crate) fn shared(&self, running: &[Running]) -> Vec<Vec<String>> {
+    pub(crate) fn shared(&self, running: &[Running]) -> Vec<Vec<Shared>> {
         let online = std::fs::read_to_string(self.sys.join("devices/system/cpu/online"));
         let online: usize =
             online.ok().and_then(|list| list.trim().parse().ok()).map_or(0, |pus: PuSet| pus.len());
@@ -99,7 +108,7 @@ impl System<'_> {
                 on_pu.entry(*pu).or_default().push(at);
             }
         }
-        let mut sentences = vec![Vec::new(); running.len()];
+        let mut shared = vec![Vec::new(); running.len()];
         for (at, rank) in running.iter().enumerate().filter(|(_, rank)| is_bound(rank)) {
             let mut named = Vec::new();
             for pu in rank.process.pus.as_slice() {
@@ -110,22 +119,23 @@ impl System<'_> {
                             continue;
                         }
                         named.push(other);
-                        sentences[at].push(shares(&running[other], same_job, *sibling));
+                        shared[at].push(shares(&running[other], same_job, *sibling));
                     }
                 }
             }
         }
-        sentences
+        shared
     }
 }
 
-fn shares(other: &Running, same_job: bool, pu: PuId) -> String {
+fn shares(other: &Running, same_job: bool, pu: PuId) -> Shared {
     let rank = other.rank.map_or("a process".to_owned(), |rank| format!("rank {rank}"));
     let pid = other.process.pid;
-    match same_job {
+    let clause = match same_job {
         true => format!("shares PU P#{pu} with {rank} (process {pid})"),
         false => {
             format!("shares the core of PU P#{pu} with {rank} of job {} (process {pid})", other.job)
         }
-    }
+    };
+    Shared { clause, with_other_job: !same_job }
 }

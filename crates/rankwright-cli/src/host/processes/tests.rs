@@ -1,6 +1,7 @@
 //! Tests on a machine with jobs, imitated by files.
 
 use super::process::Process;
+use super::ranks::Shared;
 use super::system::System;
 
 /// A machine of two cores with two PUs each: P#0, P#2 and P#1, P#3.
@@ -109,6 +110,14 @@ fn ranks_of_all_jobs_are_found_once() {
     assert_eq!(made.look(|system| system.ranks(Some("8")).unwrap().ranks.len()), 1);
     assert_eq!(made.look(|system| system.ranks(Some("9")).unwrap().ranks.len()), 0);
     let shared = made.look(|system| system.shared(&ranks));
+    let of_others = |at: usize| -> Vec<bool> {
+        shared[at].iter().map(|shared: &Shared| shared.with_other_job).collect()
+    };
+    assert_eq!([of_others(0), of_others(1)], [vec![false], vec![false, true]]);
+    let shared: Vec<Vec<String>> = shared
+        .iter()
+        .map(|shared| shared.iter().map(|shared| shared.clause.clone()).collect())
+        .collect();
     assert_eq!(shared[0], ["shares PU P#0 with rank 1 (process 31)"]);
     let of_1 = [
         "shares PU P#0 with rank 0 (process 30)",

@@ -12,7 +12,8 @@ use rankwright::launch::Task;
 use rankwright_shim_format::ReportLine;
 
 use super::arguments::Check;
-use super::verdict::{self, Verdict};
+use super::shown;
+use super::verdict::{self, Remarks, Verdict};
 
 use crate::host::mpi::launcher;
 use crate::host::{batch_job, child};
@@ -59,28 +60,29 @@ impl Check {
         }
         let reports = &collected.reports;
         let shared = verdict::shared(prepared.placement(), job, reports);
-        let verdicts = verdict::verdicts(prepared.placement(), job, None, reports, &shared);
+        let remarks: Vec<Remarks> = shared.into_iter().map(Remarks::of_faults).collect();
+        let verdicts = verdict::verdicts(prepared.placement(), job, None, reports, &remarks);
         self.show(&verdicts, verbosity)?;
         note(verbosity, &started.ready.launch.binding);
         let limits = verdict::unverifiable(prepared.placement(), job, &collected.reports);
         limits.iter().for_each(|limit| note(verbosity, limit));
-        if verdict::wrong(&verdicts) == 0 {
+        if shown::wrong(&verdicts) == 0 {
             return Ok(ExitCode::SUCCESS);
         }
         if collected.reports.len() < job.ranks.len() {
             let what = format!("not all ranks reported: {}", collected.end);
             warn(verbosity, what + &indented(&collected.noise));
         }
-        Err(Mismatch(verdict::sentence(&verdicts)).into())
+        Err(Mismatch(shown::sentence(&verdicts)).into())
     }
 
     /// Writes the result. Where standard output does not begin with the sentence, it is a note.
     pub(super) fn show(&self, verdicts: &[Verdict], verbosity: &Verbosity) -> anyhow::Result<()> {
         let format = self.result.format;
-        self.result.write(&verdict::render(verdicts, format, verbosity.verbose)?)?;
+        self.result.write(&shown::render(verdicts, format, verbosity.verbose)?)?;
         let is_told = format == Format::Table && !self.result.has_file();
-        if !is_told && verdict::wrong(verdicts) == 0 {
-            note(verbosity, verdict::sentence(verdicts));
+        if !is_told && shown::wrong(verdicts) == 0 {
+            note(verbosity, shown::sentence(verdicts));
         }
         Ok(())
     }

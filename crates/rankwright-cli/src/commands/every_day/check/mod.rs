@@ -5,6 +5,7 @@ mod counters;
 mod launched;
 mod plan;
 mod running;
+mod shown;
 mod verdict;
 
 use std::process::ExitCode;

@@ -10,8 +10,9 @@ use rankwright_shim_format::{ReportLine, Variable};
 
 use super::arguments::Check;
 use super::plan;
-use super::verdict::{self, Verdict};
-use crate::host::processes::{Process, Running, System};
+use super::shown;
+use super::verdict::{self, Remarks, Verdict};
+use crate::host::processes::{Process, Running, Shared, System};
 use crate::host::this_host;
 use crate::launching::prepared::Prepared;
 use crate::options::{Format, given, refuse};
@@ -55,16 +56,16 @@ impl Check {
             None => running.clone(),
         };
         let shared_by_all = system.shared(&everybody);
-        let shared = |task: &Running| -> Vec<String> {
+        let shared = |task: &Running| -> Vec<Shared> {
             let mut all = everybody.iter().zip(&shared_by_all);
             let itself = all.find(|(other, _)| other.process.pid == task.process.pid);
-            itself.map_or(Vec::new(), |(_, sentences)| sentences.clone())
+            itself.map_or(Vec::new(), |(_, shared)| shared.clone())
         };
-        let shared: Vec<Vec<String>> = running.iter().map(shared).collect();
+        let shared: Vec<Vec<Shared>> = running.iter().map(shared).collect();
         let (wrong, sentence) = match &self.placement {
             Some(file) => {
                 let verdicts = self.against(file, &system, &running, &shared, verbosity)?;
-                (verdict::wrong(&verdicts), verdict::sentence(&verdicts))
+                (shown::wrong(&verdicts), shown::sentence(&verdicts))
             }
             None => {
                 self.result.write(&render(&running, &shared, self.result.format)?)?;
@@ -114,7 +115,7 @@ impl Check {
         file: &std::path::Path,
         system: &System<'_>,
         running: &[Running],
-        shared: &[Vec<String>],
+        shared: &[Vec<Shared>],
         verbosity: &Verbosity,
     ) -> anyhow::Result<Vec<Verdict>> {
         let prepared = Prepared::read(&self.options, file)?;
@@ -135,7 +136,7 @@ impl Check {
         };
         let reports: Vec<ReportLine> =
             running.iter().map(|task| report(task, &host, planned(task), not_seen(task))).collect();
-        let more: Vec<Vec<String>> = running
+        let remarks: Vec<Remarks> = running
             .iter()
             .zip(shared)
             .map(|(task, shared)| {
@@ -144,16 +145,30 @@ impl Check {
                 let entry =
                     entry.filter(|_| !planned(task).iter().any(|(name, _)| is_selecting(name)));
                 let devices = entry.and_then(|entry| other_device(&task.process, entry));
-                shared.iter().cloned().chain(devices).collect()
+                remarks(task, shared, devices, self.running.is_some())
             })
             .collect();
         // With --pid, ranks without a process are not wrong.
         let of_host = self.pid.is_empty().then_some(host.as_str()).or(Some(""));
-        let verdicts = verdict::verdicts(placement, job, of_host, &reports, &more);
+        let verdicts = verdict::verdicts(placement, job, of_host, &reports, &remarks);
         self.show(&verdicts, verbosity)?;
         let limits = verdict::unverifiable(placement, job, &reports);
         limits.iter().for_each(|limit| note(verbosity, limit));
         Ok(verdicts)
+    }
+}
+
+/// What else is told of a process: whose PUs it shares, and that it uses another device than it should.
+/// Whose job counts only with `of_jobs`.
+fn remarks(task: &Running, shared: &[Shared], device: Option<String>, of_jobs: bool) -> Remarks {
+    let with = |other_job: bool| {
+        let chosen = shared.iter().filter(move |shared| shared.with_other_job == other_job);
+        chosen.map(|shared| shared.clause.clone())
+    };
+    Remarks {
+        faults: with(false).chain(device).collect(),
+        beside: with(true).collect(),
+        job: if of_jobs { task.job.clone() } else { String::new() },
     }
 }
 
@@ -218,12 +233,12 @@ const HEADER: [&str; 10] = [
 ];
 
 /// The number of processes that share something with others.
-fn sharing(shared: &[Vec<String>]) -> usize {
-    shared.iter().filter(|sentences| !sentences.is_empty()).count()
+fn sharing(shared: &[Vec<Shared>]) -> usize {
+    shared.iter().filter(|shared| !shared.is_empty()).count()
 }
 
 /// Whether processes share something with others, as a sentence.
-fn sharing_in_words(shared: &[Vec<String>]) -> String {
+fn sharing_in_words(shared: &[Vec<Shared>]) -> String {
     match (shared.len(), sharing(shared)) {
         (1, 0) => "the process shares no PU or core with other ranks".to_owned(),
         (all, 0) => format!("none of {all} processes shares a PU or core with others"),
@@ -234,7 +249,7 @@ fn sharing_in_words(shared: &[Vec<String>]) -> String {
 }
 
 /// The processes in the wanted format.
-fn render(running: &[Running], shared: &[Vec<String>], format: Format) -> anyhow::Result<String> {
+fn render(running: &[Running], shared: &[Vec<Shared>], format: Format) -> anyhow::Result<String> {
     let rows: Vec<Vec<String>> =
         running.iter().zip(shared).map(|(task, shared)| cells(task, shared)).collect();
     Ok(match format {
@@ -249,7 +264,11 @@ fn render(running: &[Running], shared: &[Vec<String>], format: Format) -> anyhow
     })
 }
 
-fn cells(task: &Running, shared: &[String]) -> Vec<String> {
+fn clauses(shared: &[Shared]) -> Vec<&str> {
+    shared.iter().map(|shared| shared.clause.as_str()).collect()
+}
+
+fn cells(task: &Running, shared: &[Shared]) -> Vec<String> {
     let number = |number: Option<u32>| number.map_or("-".to_owned(), |n| n.to_string());
     let process = &task.process;
     vec![
@@ -262,11 +281,11 @@ fn cells(task: &Running, shared: &[String]) -> Vec<String> {
         process.numa.clone(),
         process.memory.clone(),
         process.pages_in_words(),
-        if shared.is_empty() { "ok".to_owned() } else { shared.join("; ") },
+        if shared.is_empty() { "ok".to_owned() } else { clauses(shared).join("; ") },
     ]
 }
 
-fn json((task, shared): (&Running, &Vec<String>)) -> serde_json::Value {
+fn json((task, shared): (&Running, &Vec<Shared>)) -> serde_json::Value {
     let process = &task.process;
     let selecting: serde_json::Map<String, serde_json::Value> = SELECTING
         .iter()
@@ -283,7 +302,7 @@ fn json((task, shared): (&Running, &Vec<String>)) -> serde_json::Value {
         "memory": process.memory,
         "pages": process.pages,
         "variables": selecting,
-        "differences": shared,
+        "differences": clauses(shared),
     })
 }
 

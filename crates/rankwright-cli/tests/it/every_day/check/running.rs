@@ -5,22 +5,25 @@ use std::process::{Child, Command, Output, Stdio};
 use crate::command::{on_this_host, pus_here, rankwright, say, transcript};
 use crate::placements::{device, placement, write};
 
-/// Two ranks that sleep, each started by the shim on PU P#0; ended with this value.
+/// Two ranks that sleep, each started by the shim on a PU; ended with this value.
 struct Ranks {
     folder: tempfile::TempDir,
     children: Vec<Child>,
 }
 
 impl Ranks {
-    /// Of a job of LSF with this number.
+    /// Of a job of LSF with this number, both on PU P#0.
     fn start(job: u32) -> Self {
+        Self::start_on(job, [0, 0])
+    }
+
+    fn start_on(job: u32, pus: [u32; 2]) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let host = on_this_host();
         let mut children = Vec::new();
-        for rank in 0..2 {
+        for (rank, pu) in pus.into_iter().enumerate() {
             let mut alone = placement(2, false, &[(&host, 0), (&host, 1)]);
-            // Both were bound to the same PU.
-            alone.jobs[0].ranks[rank].pus = vec![rankwright::ids::PuId(0)];
+            alone.jobs[0].ranks[rank].pus = vec![rankwright::ids::PuId(pu)];
             let map = rankwright::placement::ranks_map::ranks_map(
                 &alone,
                 &alone.jobs[0],
@@ -126,6 +129,23 @@ fn two_jobs_on_one_core_are_told() {
         text.contains(&format!("shares the core of PU P#0 with rank 0 of job lsf {other}")),
         "{text}"
     );
+}
+
+#[test]
+fn ranks_beside_another_job_are_where_they_should_be() {
+    if pus_here() < 2 {
+        say("SKIPPED: two PUs are needed");
+        return;
+    }
+    let [one, other] = [4, 5].map(|job| std::process::id() * 10 + job);
+    let (ranks, _others) = (Ranks::start_on(one, [0, 1]), Ranks::start_on(other, [0, 1]));
+    let (output, text) = ranks.check(&["placement.json", &format!("--running={one}")]);
+    assert_eq!(output.status.code(), Some(5), "{text}");
+    let first = "all 2 ranks are where they should be, but 2 share cores with another job\n";
+    assert!(text.contains(first), "{text}");
+    let (output, text) = ranks.check(&["placement.json", "--running"]);
+    assert_eq!(output.status.code(), Some(5), "{text}");
+    assert!(text.contains("choose one with `--running=JOB`"), "{text}");
 }
 
 #[test]
