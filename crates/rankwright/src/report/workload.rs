@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use crate::ids::Rank;
 use crate::traffic::OUTSIDE;
+use crate::traffic::expansion::Expansion;
 use crate::traffic::{Flow, Job, Source, Workload};
 use crate::units::{Bytes, BytesPerSecond, PerSecond, Seconds};
 
@@ -49,14 +50,28 @@ pub struct JobSummary {
 pub struct Sending {
     /// Number of clocks.
     pub clocks: usize,
-    /// Rate of the slowest and of the fastest clock, ticks per second.
+    /// Rate of the slowest and of the fastest clock, ticks per second while it ticks.
     pub rate: (f64, f64),
     /// The smallest and the largest coefficient of variation of the gaps between ticks.
     pub cv: (f64, f64),
-    /// The offered load: bytes per second of all clocks while they tick.
+    /// The offered load: the bytes that all clocks send, divided by `duration_s`.
     pub offered_bytes_per_s: f64,
-    /// Mean time until the last clock stops, seconds.
+    /// The time in which they send them, seconds.
     pub duration_s: f64,
+    /// What this time is.
+    pub duration_of: DurationOf,
+    /// Whether messages of collective calls are among those of the clocks.
+    pub with_collectives: bool,
+}
+
+/// What the duration of [`Sending`] is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DurationOf {
+    /// The recorded run, from the end of `MPI_Init` to the start of `MPI_Finalize`.
+    Run,
+    /// The mean time until the last clock stops.
+    Clocks,
 }
 
 /// The columns of the table.
@@ -222,6 +237,25 @@ fn outside(job: &Job) -> (u64, u64) {
 }
 
 impl Sending {
+    /// The clocks of a recorded run. After a disturbed run clocks tick in the time that the program computes,
+    /// which may be far shorter than the run; here they tick as they did in the run.
+    #[must_use]
+    pub fn of_run(job: &Job) -> Option<Self> {
+        let of_clocks = Self::new(job)?;
+        let Some(wall) = job.seen.wall.map(|wall| wall.0).filter(|wall| *wall > 0.0) else {
+            return Some(of_clocks);
+        };
+        let slower = job.seen.undisturbed.map_or(1.0, |computing| computing.0 / wall);
+        let bytes = of_clocks.offered_bytes_per_s * of_clocks.duration_s;
+        Some(Self {
+            rate: (of_clocks.rate.0 * slower, of_clocks.rate.1 * slower),
+            offered_bytes_per_s: bytes / wall,
+            duration_s: wall,
+            duration_of: DurationOf::Run,
+            ..of_clocks
+        })
+    }
+
     fn new(job: &Job) -> Option<Self> {
         let extremes = |value: &dyn Fn(usize) -> f64| {
             let values = (0..job.sources.len()).map(value);
@@ -232,17 +266,21 @@ impl Sending {
         if job.sources.is_empty() {
             return None;
         }
-        let offered = job.sources.iter().map(|source| {
+        let bytes = job.sources.iter().map(|source| {
             let others = source.sends.iter().filter(|send| send.destination != source.rank);
-            source.rate.0 * others.map(|send| send.length.0 as f64).sum::<f64>()
+            source.rounds as f64 * others.map(|send| send.length.0 as f64).sum::<f64>()
         });
         let source = |index: usize| &job.sources[index];
+        let duration = extremes(&|index| source(index).rounds as f64 / source(index).rate.0).1;
         Some(Self {
             clocks: job.sources.len(),
             rate: extremes(&|index| source(index).rate.0),
             cv: extremes(&|index| source(index).cv),
-            offered_bytes_per_s: offered.sum(),
-            duration_s: extremes(&|index| source(index).rounds as f64 / source(index).rate.0).1,
+            offered_bytes_per_s: bytes.sum::<f64>() / duration,
+            duration_s: duration,
+            duration_of: DurationOf::Clocks,
+            with_collectives: job.collectives.expansion != Expansion::None
+                && job.collectives.calls.iter().any(|calls| calls.bytes > 0),
         })
     }
 
@@ -257,7 +295,16 @@ impl Sending {
         let cv = range(self.cv, |cv| significant(cv).to_string());
         let offered = BytesPerSecond(self.offered_bytes_per_s);
         let duration = Seconds(significant(self.duration_s));
-        format!("{clocks} {rate} times a second (cv {cv}), in all {offered:.1} for {duration}")
+        let collectives = if self.with_collectives { ", collective calls included" } else { "" };
+        match self.duration_of {
+            DurationOf::Clocks => format!(
+                "{clocks} {rate} times a second (cv {cv}), in all {offered:.1} for {duration}{collectives}"
+            ),
+            DurationOf::Run => format!(
+                "{clocks} {rate} times a second while it sends (cv {cv}), in all {offered:.1} on average \
+                 in the {duration} of the run{collectives}"
+            ),
+        }
     }
 }
 
@@ -310,6 +357,33 @@ mod tests {
         assert_eq!(
             sending.line(),
             "16 clocks, each sends 100 times a second (cv 1), in all 329.3 MB/s for 100 ms"
+        );
+    }
+
+    #[test]
+    fn what_clocks_send_are_the_bytes_of_the_job() {
+        // Two clocks that stop at different times: 100 messages in 1 s, 10 in 10 s.
+        let clock = |rank: u32, rate: f64, rounds: u64| Source {
+            rank: Rank(rank),
+            rate: PerSecond(rate),
+            cv: 1.0,
+            in_step: None,
+            rounds,
+            sends: vec![crate::traffic::Send { destination: Rank(2), length: Bytes(1000) }],
+        };
+        let sources = vec![clock(0, 100.0, 100), clock(1, 1.0, 10)];
+        let mut job = Job::from_sources("j", 3, sources).unwrap();
+        let sending = JobSummary::new(&job).sending.unwrap();
+        assert_eq!((sending.offered_bytes_per_s, sending.duration_s), (11_000.0, 10.0));
+        // A disturbed run of 40 s, whose clocks are those of 10 s of computing.
+        job.seen.wall = Some(Seconds(40.0));
+        job.seen.undisturbed = Some(Seconds(10.0));
+        let sending = Sending::of_run(&job).unwrap();
+        assert_eq!((sending.offered_bytes_per_s, sending.duration_s), (2750.0, 40.0));
+        assert_eq!(
+            sending.line(),
+            "2 clocks, each sends 0.25 to 25 times a second while it sends (cv 1), in all 2.8 kB/s on \
+             average in the 40 s of the run"
         );
     }
 

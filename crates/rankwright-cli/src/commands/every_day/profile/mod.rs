@@ -20,7 +20,7 @@ use clap::Args;
 use rankwright::launch::shell;
 use rankwright::report::traffic::TrafficSummary;
 use rankwright::report::triage::Triage;
-use rankwright::report::workload::JobSummary;
+use rankwright::report::workload::Sending;
 use rankwright::traffic::expansion::Expansion;
 use rankwright::traffic::profile::{Ended, Profile as Recorded};
 use rankwright::traffic::read::profile_file;
@@ -262,7 +262,7 @@ impl Profile {
         let sending = match self.format {
             // The messages of collective calls may be many: they are made up only where asked for.
             None => None,
-            Some(_) => JobSummary::new(&profile.job(Expansion::Default)?).sending,
+            Some(_) => Sending::of_run(&profile.job(Expansion::Default)?),
         };
         let summary = TrafficSummary::new(profile, pairs);
         let triage = Triage::new(profile, Expansion::Default);

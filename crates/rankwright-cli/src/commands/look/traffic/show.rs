@@ -71,7 +71,7 @@ impl Show {
                 let job = jobs.find(|job| self.job.as_ref().is_none_or(|name| *name == job.name));
                 job.and_then(|job| JobSummary::new(job).sending)
             }
-            Imported::Run(profile) => JobSummary::new(&profile.job(Expansion::Default)?).sending,
+            Imported::Run(profile) => Sending::of_run(&profile.job(Expansion::Default)?),
         };
         let origin = origin(&self.workload);
         let profile = chosen_run(named, self.job.as_deref(), origin)?;
