@@ -9,7 +9,7 @@ use rankwright::choose::{Basis, Planner};
 use rankwright::cluster::read::hostfile;
 use rankwright::cluster::{Cluster, Levels};
 use rankwright::estimate::Load;
-use rankwright::files::{check_writable, first_bytes, read_text, write_atomically};
+use rankwright::files::{check_writable, write_atomically};
 use rankwright::launch::{Launcher, shell};
 use rankwright::map::Strategy;
 use rankwright::placement::{Granularity, Placement, PlacementFile, RanksPer, Share};
@@ -169,7 +169,7 @@ impl Report {
 
     /// Refuses a placement file in the place of a workload.
     fn refuse_placements(&self) -> Result<(), UsageError> {
-        let is_placement = |name: &&String| is_placement(Path::new(name.as_str()));
+        let is_placement = |name: &&String| inputs::is_placement(Path::new(name.as_str()));
         match self.placing.workloads.iter().find(is_placement) {
             None => Ok(()),
             Some(name) => Err(UsageError(format!(
@@ -346,14 +346,6 @@ fn replayed(
         runs.push(Replications::of_one(replayed.outcome));
     }
     Ok(Some(runs))
-}
-
-/// Whether a file is a placement, of any version: a JSON object with the digest of a workload.
-fn is_placement(path: &Path) -> bool {
-    let is_object = path.is_file() && first_bytes(path, 1).is_ok_and(|first| first == b"{");
-    let text = is_object.then(|| read_text(path, "a placement").ok()).flatten();
-    let value = text.and_then(|text| serde_json::from_str::<serde_json::Value>(&text).ok());
-    value.is_some_and(|value| value.get("workload_digest").is_some())
 }
 
 /// Refuses a placement that was made for another cluster or workload.

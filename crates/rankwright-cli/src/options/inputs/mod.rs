@@ -2,11 +2,13 @@
 //! name.
 
 mod cluster;
+mod placement;
 mod printed;
 mod text;
 mod workload;
 
 pub(crate) use cluster::{cluster, cluster_of};
+pub(crate) use placement::is_placement;
 pub(crate) use rankwright::traffic::{is_profile, split};
 pub(crate) use text::read_text_or_stdin;
 pub(crate) use workload::{WORKLOAD_HELP, imported, named, refuse_misplaced, workload};

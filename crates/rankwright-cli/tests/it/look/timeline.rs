@@ -197,6 +197,26 @@ fn counters_are_not_shown_beside_another_placement() {
 }
 
 #[test]
+fn what_is_no_profile_is_told_with_what_to_give() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("placement.json").display().to_string();
+    let map = ["map", RUN, CLUSTER[0], CLUSTER[1], "--strategy", "blocked", "-o", &path];
+    assert!(rankwright(&map).output().expect("the program starts").status.success());
+    let placed = format!(
+        "`{path}` is a placement: give the profile of a run, and the placement with --placement, as \
+         `PROFILE --placement {path} --on CLUSTER`"
+    );
+    let other = "`testdata/workloads/two-groups.graph` is not a profile; a time line needs a run recorded with `rankwright profile \
+                 --events` or `--timeline mpi`";
+    for (input, says) in [(&*path, &*placed), ("testdata/workloads/two-groups.graph", other)] {
+        let arguments = ["timeline", "show", input];
+        let output = rankwright(&arguments).output().expect("the program starts");
+        let text = transcript(&arguments, &output);
+        assert!(output.status.code() == Some(2) && text.contains(says), "{text}");
+    }
+}
+
+#[test]
 fn the_profile_of_the_test_is_small() {
     let size = std::fs::metadata(repository().join(RUN)).unwrap().len();
     assert!(size < 64 << 10, "{size} bytes");

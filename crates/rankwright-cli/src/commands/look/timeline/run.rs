@@ -85,12 +85,7 @@ impl RunOptions {
     /// Reads the profile and finds the devices.
     pub(super) fn read(&self, verbosity: &Verbosity) -> anyhow::Result<Run> {
         if !inputs::is_profile(Path::new(&self.profile)).unwrap_or(true) {
-            let text = format!(
-                "`{}` is not a profile; a time line needs a run recorded with `rankwright profile \
-                 --timeline mpi`",
-                self.profile
-            );
-            return Err(UsageError(text).into());
+            return Err(UsageError(no_profile(&self.profile)).into());
         }
         let profile = profile_file::read(Path::new(&self.profile))?;
         let mut series = counter_series::read(Path::new(&self.profile))?;
@@ -249,6 +244,20 @@ impl RunOptions {
             output::warn(verbosity, text);
         }
         Ok(placement)
+    }
+}
+
+/// What to give instead of an input that is not a profile.
+fn no_profile(name: &str) -> String {
+    match inputs::is_placement(Path::new(name)) {
+        true => format!(
+            "`{name}` is a placement: give the profile of a run, and the placement with --placement, as \
+             `PROFILE --placement {name} --on CLUSTER`"
+        ),
+        false => format!(
+            "`{name}` is not a profile; a time line needs a run recorded with `rankwright profile --events` \
+             or `--timeline mpi`"
+        ),
     }
 }
 
