@@ -46,6 +46,11 @@ impl TrafficReport {
         format!("\nheaviest pairs\n{}", table(&PAIR, &rows))
     }
 
+    /// Whether no pair of ranks sends anything, while collective calls carry bytes.
+    pub(crate) fn has_only_collectives(&self) -> bool {
+        self.summary.bytes == 0 && self.summary.collectives.iter().any(|calls| calls.bytes > 0)
+    }
+
     pub(crate) fn json(&self) -> anyhow::Result<String> {
         Ok(to_json(self))
     }

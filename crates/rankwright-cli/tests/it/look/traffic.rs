@@ -1,5 +1,14 @@
 //! `rankwright traffic`, from one format to another and back.
 
+use std::path::Path;
+
+use rankwright::ids::Rank;
+use rankwright::traffic::collectives::{CollectiveCalls, Form, Operation};
+use rankwright::traffic::communicator::Communicator;
+use rankwright::traffic::profile::{Ended, Profile, RankRecord};
+use rankwright::traffic::read::profile_file;
+use rankwright::units::Seconds;
+
 use crate::command::{rankwright, transcript};
 
 fn output(arguments: &[&str]) -> String {
@@ -71,6 +80,65 @@ fn runs_are_merged_and_names_redacted_but_never_over_an_input() {
 #[test]
 fn show_prints_totals_pairs_and_a_heat_map() {
     insta::assert_snapshot!(output(&["traffic", "show", "pattern:ring:6", "--top", "2"]));
+}
+
+/// A run of 10 s in which four ranks only reduce vectors of 1 kB, 100 times.
+fn only_collectives(path: &Path) {
+    let call = |rank: u32| CollectiveCalls {
+        rank: Rank(rank),
+        communicator: 0,
+        operation: Operation::Allreduce,
+        form: Form::Blocking,
+        root: None,
+        calls: 100,
+        bytes: 100_000,
+        seconds: 0.1,
+        first: 0.0,
+        last: 9.0,
+        row: Vec::new(),
+    };
+    let members = (0..4).map(|rank| Some(Rank(rank))).collect();
+    let rank = RankRecord {
+        wall: Seconds(10.0),
+        ended: Ended::Finalized,
+        host: "n0".to_owned(),
+        ..RankRecord::default()
+    };
+    let profile = Profile {
+        ranks: vec![rank; 4],
+        communicators: vec![Communicator { members, created: 1, ..Communicator::default() }],
+        collectives: (0..4).map(call).collect(),
+        ..Profile::default()
+    };
+    profile_file::write(&profile, path).expect("the folder is writable");
+}
+
+#[test]
+fn a_run_with_only_collectives_says_how_to_see_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("app.rwp");
+    only_collectives(&path);
+    let show = ["traffic", "show", path.to_str().unwrap()];
+    let hint =
+        "only collective calls send: `--collectives default` counts their messages between ranks";
+    let text = output(&show);
+    assert!(text.contains(hint) && !text.contains("receiver"), "{text}");
+    // What they send in all, by the time of the run.
+    assert!(
+        text.contains("on average in the 10 s of the run, collective calls included\n"),
+        "{text}"
+    );
+    let expanded = output(&[&show[..], &["--collectives", "default"]].concat());
+    assert!(!expanded.contains(hint) && expanded.contains("receiver"), "{expanded}");
+    let json = |more: &[&str]| -> serde_json::Value {
+        let text = output(&[&show[..], &["--format", "json"], more].concat());
+        serde_json::from_str(&text).unwrap()
+    };
+    let bytes = json(&["--collectives", "default"])["bytes"].as_f64().unwrap();
+    let sending = &json(&[])["sending"];
+    assert_eq!((&sending["duration_s"], &sending["duration_of"]), (&10.0.into(), &"run".into()));
+    let rate = sending["offered_bytes_per_s"].as_f64().unwrap();
+    assert!((rate * 10.0 - bytes).abs() < 1.0, "{rate} and {bytes}");
 }
 
 #[test]

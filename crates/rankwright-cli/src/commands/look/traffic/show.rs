@@ -110,7 +110,10 @@ impl Show {
             Format::Csv => report.csv(),
             Format::Table => {
                 let mut text = report.text() + &report.heaviest();
-                if self.heat_map > 0 {
+                if self.collectives == Expansion::None && report.has_only_collectives() {
+                    text += "\nonly collective calls send: `--collectives default` counts their messages \
+                             between ranks\n";
+                } else if self.heat_map > 0 {
                     text += &format!("\n{}", heat_map(&job, self.heat_map));
                 }
                 text
