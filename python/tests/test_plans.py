@@ -139,6 +139,10 @@ def test_computing_times_may_differ_by_the_balance(program, tmp_path):
 def test_ranks_of_gpus_have_the_devices_beside_them(per_gpu, options, program, tmp_path):
     cluster = tmp_path / "gpus.toml"
     cluster.write_text(WITH_GPUS)
+    if per_gpu == "1/2" and options.get("gpus") == "one-per-rank":
+        with pytest.raises(InputError, match="each rank would see one of its 2 GPUs"):
+            rankwright.place("pattern:ring:2", cluster, ranks_per_gpu=per_gpu, **options)
+        return
     ranks = {"1": 4, "1/2": 2}[per_gpu]
     line = ["-q", "place", f"pattern:ring:{ranks}", "--on", cluster, "--ranks-per-gpu", per_gpu]
     for option, value in options.items():

@@ -10,6 +10,7 @@ use rankwright::rails::{SELECTIONS, Selection, gpus};
 use super::rank_size::RankSize;
 use super::site::Defaults;
 use super::table_row::TableRow;
+use crate::output::exit_code::UsageError;
 
 /// The network devices and GPUs of ranks.
 #[derive(Debug, Clone, Args)]
@@ -33,14 +34,25 @@ impl SelectionOptions {
 
     /// These options for a cluster: ranks of GPUs are ordered by them, and get the network devices beside
     /// them, where nodes have some.
-    pub(crate) fn on(&self, cluster: &Cluster, rank_size: &RankSize) -> Self {
+    ///
+    /// # Errors
+    /// If each rank has several GPUs and is to see only one.
+    pub(crate) fn on(&self, cluster: &Cluster, rank_size: &RankSize) -> Result<Self, UsageError> {
         if !rank_size.is_per_gpu() {
-            return self.clone();
+            return Ok(self.clone());
+        }
+        if let (Some(Gpus::OnePerRank), Some(gpus)) = (self.gpus, rank_size.gpus_each()) {
+            let text = format!(
+                "--gpus one-per-rank: each rank would see one of its {gpus} GPUs (--ranks-per-gpu \
+                 1/{gpus}): leave out --gpus, then each rank gets all {gpus}, or start a rank for each GPU \
+                 with --ranks-per-gpu 1"
+            );
+            return Err(UsageError(text));
         }
         // Nodes without GPUs have no slots for ranks per GPU; that error is reported with the slots.
         let (affinity, near) = gpus::of_ranks_per_gpu(cluster);
         let near = near.map(|_| Gpus::Near);
-        Self { nics: self.nics.clone().or(affinity), gpus: self.gpus.or(near) }
+        Ok(Self { nics: self.nics.clone().or(affinity), gpus: self.gpus.or(near) })
     }
 }
 

@@ -92,6 +92,14 @@ impl RankSize {
         self.ranks_per_gpu.is_some()
     }
 
+    /// How many GPUs each rank has, if it has several.
+    pub(crate) fn gpus_each(&self) -> Option<u32> {
+        match self.ranks_per_gpu {
+            Some(RanksPer::Gpus { gpus, .. }) if gpus.get() > 1 => Some(gpus.get()),
+            _ => None,
+        }
+    }
+
     fn share(&self, cores: Option<NonZeroU32>) -> Share {
         match (cores, self.per) {
             (Some(cores), _) => Share::CoresEach(cores),

@@ -232,7 +232,10 @@ impl Settings {
         let granted = || self.job.as_ref().is_some_and(Job::has_gpus);
         let (wanted, why) = match self.gpus.as_deref() {
             Some("near") => (GpuUse::Near, NO_EFFECT),
-            Some("one-per-rank") => (GpuUse::OnePerRank, NO_EFFECT),
+            Some("one-per-rank") => {
+                self.refuse_hidden_gpus()?;
+                (GpuUse::OnePerRank, NO_EFFECT)
+            }
             Some("none") => (GpuUse::None, NO_EFFECT),
             Some(other) => {
                 let known = ["near", "one-per-rank", "none"];
@@ -248,6 +251,21 @@ impl Settings {
         };
         let granted = self.job.as_ref().and_then(Job::gpus_here);
         Ok(gpus::possible(nodes, wanted, why, granted))
+    }
+
+    /// Refuses that each rank has several GPUs and sees only one.
+    fn refuse_hidden_gpus(&self) -> Result<(), Failure> {
+        let per_gpu = self.ranks_per_gpu.as_deref().map(RanksPer::per_gpu);
+        match per_gpu {
+            Some(Ok(RanksPer::Gpus { gpus, .. })) if gpus.get() > 1 => {
+                Err(Failure::Argument(format!(
+                    "gpus: found \"one-per-rank\" with ranks_per_gpu=\"1/{gpus}\", by which each rank would see \
+                     one of its {gpus} GPUs: leave out gpus, then each rank gets all {gpus}, or start a rank for \
+                     each GPU with ranks_per_gpu=1"
+                )))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// What each rank gets: by the cores or nodes of programs where these say it, else by the other settings;

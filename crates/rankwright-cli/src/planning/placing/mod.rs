@@ -93,7 +93,7 @@ impl PlacingOptions {
         line: Option<&ProgramLine>,
         verbosity: &Verbosity,
     ) -> anyhow::Result<Job> {
-        self.selection = self.selection.on(&whole, &self.rank_size);
+        self.selection = self.selection.on(&whole, &self.rank_size)?;
         devices::require_devices(&whole, &self.selection.nics())?;
         let workload = self.workload(verbosity)?;
         let watching = ProgressLine::new(verbosity, "looking whether the traffic is steady");

@@ -111,6 +111,19 @@ fn ranks_per_gpu_show_cores_gpus_and_devices() {
 }
 
 #[test]
+fn ranks_with_several_gpus_are_beside_one_of_them() {
+    let machine = "testdata/machines/slingshot-4numa.xml";
+    let place = ["place", "pattern:ring:16", "--on", machine, "--nodes", "8", "-o", "/dev/null"];
+    let place = [&place[..], &["--strategies", "blocked", "--ranks-per-gpu", "1/2"]].concat();
+    let (output, text) = run(&place);
+    assert!(output.status.success() && text.contains("rsmi2+rsmi3"), "{text}");
+    assert!(!text.contains("not beside"), "{text}");
+    let (output, text) = run(&[&place[..], &["--gpus", "one-per-rank"]].concat());
+    assert_eq!(output.status.code(), Some(2), "{text}");
+    assert!(text.contains("would see one of its 2 GPUs (--ranks-per-gpu 1/2)"), "{text}");
+}
+
+#[test]
 fn every_command_that_places_takes_them() {
     let on = ["--on", CLUSTER, "--ranks-per-node", "4", "--nodes", "4"];
     let workload = "pattern:halo-2d:16:rate=100";

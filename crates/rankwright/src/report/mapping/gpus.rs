@@ -1,6 +1,6 @@
 //! The ranks of each node with their GPUs, and where these are not beside each other.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{cores, names};
 use crate::cluster::{Cluster, Machine, hostlist};
@@ -126,21 +126,28 @@ fn far_gpu(machine: &Machine, rank: &RankEntry) -> Option<String> {
     ))
 }
 
-/// Where the network device of a rank with a GPU is, if elsewhere.
+/// Where the network device of a rank with GPUs is, if beside none of them.
 fn far_nic(machine: &Machine, rank: &RankEntry) -> Option<String> {
-    let (gpu, near) = gpus(machine, rank).next()?;
     let nic = rank.nics.first()?;
     let device = machine.nics.iter().find(|device| device.name == *nic)?;
+    let mut near = BTreeSet::new();
+    for (_, of_gpu) in gpus(machine, rank) {
+        if of_gpu.is_empty() {
+            return None;
+        }
+        near.extend(of_gpu.iter().copied());
+    }
     let known = !near.is_empty() && !device.near.is_empty();
     if !known || device.near.iter().any(|numa| near.contains(numa)) {
         return None;
     }
     Some(format!(
-        "rank {} on {} has {nic} beside NUMA node L#{}, and {gpu} beside L#{}",
+        "rank {} on {} has {nic} beside NUMA node L#{}, and {} beside L#{}",
         rank.rank,
         rank.node,
         numbers(&device.near),
-        numbers(near)
+        names(&rank.gpus),
+        numbers(&Vec::from_iter(near))
     ))
 }
 

@@ -82,7 +82,7 @@ impl Map {
             return Ok(ExitCode::SUCCESS);
         }
         let whole = self.nodes.read(self.on.as_deref())?;
-        self.selection = self.selection.on(&whole, &self.rank_size);
+        self.selection = self.selection.on(&whole, &self.rank_size)?;
         devices::require_devices(&whole, &self.selection.nics())?;
         // clap guarantees it.
         let name = self.workload.as_deref().context("no workload")?;

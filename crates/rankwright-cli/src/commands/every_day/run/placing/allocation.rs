@@ -76,7 +76,7 @@ impl Allocation {
             )?,
             None => cluster,
         };
-        let selection = options.selection.on(&cluster, &options.rank_size);
+        let selection = options.selection.on(&cluster, &options.rank_size)?;
         devices::require_devices(&cluster, &selection.nics())?;
         let granularity = granularity(&cluster);
         let gpus = devices::gpu_use(&selection, &cluster, verbosity);
