@@ -1,8 +1,44 @@
 //! Whether a placement was made for the cluster and the workload that the user names.
 
 use rankwright::cluster::Cluster;
-use rankwright::placement::{PlacementFile, digest};
+use rankwright::placement::{Placement, PlacementError, PlacementFile, digest};
 use rankwright::traffic::Workload;
+
+use crate::options::inputs;
+use crate::output::exit_code::Infeasible;
+
+/// The placement of a file on the cluster that the user names.
+///
+/// # Errors
+/// If the cluster lacks what the placement uses.
+pub(crate) fn placement(file: &PlacementFile, cluster: &Cluster) -> anyhow::Result<Placement> {
+    file.placement(cluster).map_err(|error| match (&error, other_count(file, cluster)) {
+        (PlacementError::NoSuch { .. }, Some(advice)) => {
+            Infeasible(format!("{error}: {advice}")).into()
+        }
+        _ => error.into(),
+    })
+}
+
+/// What to do if the cluster is the same description of one node as that of the placement, but stands for another
+/// number of nodes.
+pub(crate) fn other_count(placement: &PlacementFile, cluster: &Cluster) -> Option<String> {
+    let (made_for, used) = (&placement.cluster, placement.nodes.len());
+    let same_node = inputs::stands_for_many(cluster) && made_for.name == cluster.name;
+    (same_node && made_for.digest != digest(cluster)).then(|| {
+        format!(
+            "repeat `--nodes N` with the number of nodes that it was placed on (it uses {used})"
+        )
+    })
+}
+
+/// A warning that a placement was made for another cluster, with what to do if that is known.
+pub(crate) fn with_advice(warning: String, placement: &PlacementFile, cluster: &Cluster) -> String {
+    match other_count(placement, cluster) {
+        Some(advice) => format!("{warning}: {advice}"),
+        None => warning,
+    }
+}
 
 /// That a placement was made for another cluster than that of `--on`, if so.
 pub(crate) fn other_cluster(placement: &PlacementFile, cluster: &Cluster) -> Option<String> {

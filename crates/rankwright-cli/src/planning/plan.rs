@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use anyhow::bail;
 use rankwright::choose::{Candidate, Plan, PlanError, PlanProgress, Planner};
-use rankwright::cluster::{Cluster, is_built_in};
+use rankwright::cluster::Cluster;
 use rankwright::map::{Problem, Role, StrategyId};
 use rankwright::placement::PlacementError;
 use rankwright::rails::SelectionError;
@@ -12,7 +12,7 @@ use rankwright::report::page::limits;
 
 use crate::host::signals::interrupt;
 use crate::host::signals::termination::ended_by_sigterm;
-use crate::options::SearchOptions;
+use crate::options::{SearchOptions, inputs};
 use crate::output::exit_code::Infeasible;
 use crate::output::progress::{ProgressLine, Step};
 use crate::output::{self, Verbosity, stages};
@@ -162,7 +162,7 @@ pub(crate) fn without_transparent(error: PlanError) -> anyhow::Error {
 fn with_next_step(error: anyhow::Error, cluster: &Cluster) -> anyhow::Error {
     match error.downcast_ref() {
         Some(PlacementError::TooFewSlots { ranks, slots, .. })
-            if stands_for_many(cluster) && *slots >= cluster.nodes.len() =>
+            if inputs::stands_for_many(cluster) && *slots >= cluster.nodes.len() =>
         {
             let enough = ranks.div_ceil(slots / cluster.nodes.len());
             Infeasible(format!("{error}; --nodes {enough} takes as many nodes of this kind")).into()
@@ -187,11 +187,6 @@ pub(crate) fn larger_cluster(cores: usize) -> String {
     let of_package = cores.div_ceil(8).clamp(1, 64);
     let nodes = cores.div_ceil(2 * of_package).max(2);
     format!("--on \"synthetic:pack:2 core:{of_package} pu:1\" --nodes {nodes}")
-}
-
-/// Whether a cluster is the description of one node, which stands for as many as `--nodes` says.
-fn stands_for_many(cluster: &Cluster) -> bool {
-    cluster.invented && !is_built_in(&cluster.name)
 }
 
 /// Tells whose mapping a strategy chose, and how many moves were tried for it.

@@ -354,13 +354,15 @@ fn refuse_others(
     file: &PlacementFile,
     (cluster, workload): (&Cluster, &Workload),
 ) -> anyhow::Result<()> {
+    let of_cluster = made_for::other_count(file, cluster);
+    let of_cluster = of_cluster.unwrap_or_else(|| "give that cluster with --on".to_owned());
     let inputs = [
-        (made_for::other_cluster(file, cluster), "that cluster with --on"),
-        (made_for::other_workload(file, workload), "that workload with --profile"),
+        (made_for::other_cluster(file, cluster), of_cluster),
+        (made_for::other_workload(file, workload), "give that workload with --profile".to_owned()),
     ];
-    for (other, which) in inputs {
+    for (other, advice) in inputs {
         if let Some(other) = other {
-            let text = format!("{}: {other}: give {which}, or place anew", path.display());
+            let text = format!("{}: {other}: {advice}, or place anew", path.display());
             return Err(Infeasible(text).into());
         }
     }

@@ -17,7 +17,7 @@ use rankwright::traffic::profile::OversubscribedHost;
 use rankwright::traffic::read::profile_file;
 use rankwright::units::{Bytes, Seconds};
 
-use crate::launching::lab;
+use crate::launching::{lab, made_for};
 use crate::options::{
     ClusterOptions, Format, RankSize, ReportOption, ResultOptions, SearchOptions,
     SimulationOptions, inputs, parse_count, parse_count_to, strategy_help,
@@ -251,7 +251,7 @@ impl Simulate {
     ) -> anyhow::Result<(String, Placement)> {
         if let Some(path) = &self.placement {
             let file = PlacementFile::read(path)?;
-            let placement = file.placement(cluster)?;
+            let placement = made_for::placement(&file, cluster)?;
             let placed: Vec<u32> = file.jobs.iter().map(|job| job.ranks.len() as u32).collect();
             let expected: Vec<u32> = JobShape::of(workload).iter().map(|job| job.ranks).collect();
             if placed != expected {
@@ -269,8 +269,12 @@ impl Simulate {
             ] {
                 // One from a launcher's file was made for no workload.
                 if *made != here && !made.is_empty() {
-                    let file = path.display();
-                    output::warn(verbosity, format!("{file} was made for another {what}"));
+                    let text = format!("{} was made for another {what}", path.display());
+                    let text = match what {
+                        "workload" => text,
+                        _ => made_for::with_advice(text, &file, cluster),
+                    };
+                    output::warn(verbosity, text);
                 }
             }
             return Ok((file.strategy, placement));

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use rankwright::cluster::{self, Cluster, NodeCount, OpenError};
+use rankwright::cluster::{self, Cluster, NodeCount, OpenError, is_built_in};
 
 use super::text::read_text_or_stdin;
 use crate::output::exit_code::UsageError;
@@ -28,4 +28,9 @@ pub(crate) fn cluster_of(name: &str, nodes: NodeCount<'_>) -> anyhow::Result<Clu
         OpenError::CountOutOfRange { .. } => UsageError(format!("--nodes: {error}")).into(),
         error => UsageError(error.to_string()).into(),
     })
+}
+
+/// Whether a cluster is the description of one node, which stands for as many as `--nodes` says.
+pub(crate) fn stands_for_many(cluster: &Cluster) -> bool {
+    cluster.invented && !is_built_in(&cluster.name)
 }

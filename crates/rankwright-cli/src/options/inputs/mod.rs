@@ -7,7 +7,7 @@ mod printed;
 mod text;
 mod workload;
 
-pub(crate) use cluster::{cluster, cluster_of};
+pub(crate) use cluster::{cluster, cluster_of, stands_for_many};
 pub(crate) use placement::is_placement;
 pub(crate) use rankwright::traffic::{is_profile, split};
 pub(crate) use text::read_text_or_stdin;

@@ -124,6 +124,40 @@ fn ranks_with_several_gpus_are_beside_one_of_them() {
 }
 
 #[test]
+fn a_placement_of_several_equal_nodes_needs_their_number_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("p.json").display().to_string();
+    let on = ["--on", "synthetic:pack:2 core:4 pu:1"];
+    let workload = "pattern:ring:16:rate=10";
+    let map = ["map", workload, "--strategy", "blocked", "--nodes", "2", "-o", &path];
+    let (output, text) = run(&[&map[..], &on].concat());
+    assert!(output.status.success(), "{text}");
+    let page = folder.path().join("r.html").display().to_string();
+    let run_of = "testdata/timeline/bursts.rwp";
+    let four = folder.path().join("q.json").display().to_string();
+    let map = ["map", run_of, "--strategy", "cyclic", "--nodes", "2", "-o", &four];
+    let (output, text) = run(&[&map[..], &on].concat());
+    assert!(output.status.success(), "{text}");
+    for command in [
+        &["report", &path, "--profile", workload, "-o", &page][..],
+        &["nic", &path],
+        &["simulate", workload, "--placement", &path],
+        &["timeline", "show", run_of, "--placement", &four],
+    ] {
+        let (output, text) = run(&[command, &on].concat());
+        assert_eq!(output.status.code(), Some(4), "{text}");
+        let says = "repeat `--nodes N` with the number of nodes that it was placed on (it uses 2)";
+        assert!(text.contains(says), "{text}");
+        let (output, text) = run(&[command, &on, &["--nodes", "2"]].concat());
+        assert!(output.status.success(), "{text}");
+    }
+    // Enough nodes, but not as many.
+    let simulate = ["simulate", workload, "--placement", &path, "--nodes", "3"];
+    let (output, text) = run(&[&simulate[..], &on].concat());
+    assert!(output.status.success() && text.contains("repeat `--nodes N`"), "{text}");
+}
+
+#[test]
 fn every_command_that_places_takes_them() {
     let on = ["--on", CLUSTER, "--ranks-per-node", "4", "--nodes", "4"];
     let workload = "pattern:halo-2d:16:rate=100";

@@ -29,7 +29,10 @@ pub(super) fn misfits(
 ) -> anyhow::Result<Vec<String>> {
     let (placement, job) = (prepared.placement(), prepared.one_job()?);
     let mut misfits: Vec<String> = Vec::new();
-    misfits.extend(cluster.and_then(|cluster| made_for::other_cluster(placement, cluster)));
+    misfits.extend(cluster.and_then(|cluster| {
+        let other = made_for::other_cluster(placement, cluster)?;
+        Some(made_for::with_advice(other, placement, cluster))
+    }));
     if batch.is_none() {
         let unknown = || launcher.and_then(|launcher| prepared.unknown_hosts(launcher, &[job]));
         misfits.extend(prepared.unreachable_hosts(&[job]).or_else(unknown));

@@ -15,6 +15,7 @@ use rankwright::traffic::read::counter_series::{self, NodeSeries};
 use rankwright::traffic::read::profile_file;
 use rankwright::units::{BytesPerSecond, counted};
 
+use crate::launching::made_for;
 use crate::options::{NodesOption, given, inputs, refuse, site};
 use crate::output::exit_code::{Infeasible, UsageError};
 use crate::output::progress::ProgressLine;
@@ -226,7 +227,7 @@ impl RunOptions {
         verbosity: &Verbosity,
     ) -> anyhow::Result<Placement> {
         let file = PlacementFile::read(path)?;
-        let placement = file.placement(cluster)?;
+        let placement = made_for::placement(&file, cluster)?;
         let placed: usize = placement.jobs().iter().map(|job| job.ranks.len()).sum();
         if file.jobs.len() != 1 || placed != ranks {
             let text = format!(
@@ -241,7 +242,7 @@ impl RunOptions {
         }
         if file.cluster.digest != digest(cluster) {
             let text = format!("{} was made for another cluster description", path.display());
-            output::warn(verbosity, text);
+            output::warn(verbosity, made_for::with_advice(text, &file, cluster));
         }
         Ok(placement)
     }

@@ -13,6 +13,7 @@ use rankwright::rails::Selection;
 use rankwright::traffic::Workload;
 
 use crate::host::this_host;
+use crate::launching::made_for;
 use crate::options::{
     FabricOptions, Given, NodesOption, RankSize, ResultOptions, SearchOptions, SimulationOptions,
     given, inputs, refuse, selection_help,
@@ -136,11 +137,17 @@ impl Nic {
         verbosity: &Verbosity,
     ) -> anyhow::Result<NicReport> {
         let mut file = self.read_placement(input)?;
+        let placed = made_for::placement(&file, cluster);
         if file.cluster.digest != digest(cluster) {
             let text = format!("{input} was made for another description of the cluster");
+            let text = match placed.is_ok() {
+                true => made_for::with_advice(text, &file, cluster),
+                // The error has the advice.
+                false => text,
+            };
             output::warn(verbosity, text);
         }
-        let placement = file.placement(cluster)?;
+        let placement = placed?;
         let Some(selection) = &self.selection else {
             return self.report(Some(cluster), &file, None, None);
         };
