@@ -35,6 +35,7 @@ pub(super) fn read(
     let Some(name) = named(&words).filter(|name| Some(name.as_str()) != list) else {
         return Ok(false);
     };
+    line.refuse_several_programs("a file with hosts")?;
     line.check_known(program)?;
     let path = line.beside(&name);
     let text = read_text(&path, "the file that the launch line names").map_err(|error| {

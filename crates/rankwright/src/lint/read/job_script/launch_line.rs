@@ -18,6 +18,9 @@ pub(super) struct LaunchLine<'a> {
     pub(super) launch: &'a Launch,
 }
 
+/// What is found where several programs are not read.
+const SEVERAL: &str = "a launch of several programs (`:`)";
+
 /// An error about a line of the script; about the whole script for line 0.
 pub(super) fn wrong(source: &Source<'_>, line: usize, found: &str, expected: &str) -> InputError {
     source.wrong((line > 0).then_some(line), found, expected)
@@ -45,18 +48,11 @@ pub(super) fn first(
         let advice = "if another file starts the ranks, lint that file";
         source.wrong(None, "no command that starts ranks", expected).with_advice(advice)
     })?;
-    if launch.words.iter().any(|word| word.text == ":") {
-        let advice = match is_mpi_launcher(&launch.launcher) {
-            true => {
-                "lint a hostfile with the hosts of the job, and give this line in --launcher-args"
-            }
-            false => {
-                "lint a script that has only this line and begins with #!, if each component names its \
-                 hosts (-w)"
-            }
-        };
-        let found = "a launch of several components (`:`)";
-        return Err(wrong(source, launch.line, found, "one program").with_advice(advice));
+    let line = LaunchLine { source, launch: &launch };
+    if line.has_several_programs() && !is_mpi_launcher(&launch.launcher) {
+        let advice = "lint a script that has only this line and begins with #!, if each component names its \
+                      hosts (-w)";
+        return Err(line.wrong(SEVERAL, "one program").with_advice(advice));
     }
     let others: Vec<u32> = launches.filter_map(|launch| u32::try_from(launch.line).ok()).collect();
     if !others.is_empty() {
@@ -115,6 +111,22 @@ fn note_mpi(source: &Source<'_>, launch: &Launch, reading: &mut Reading) {
 }
 
 impl LaunchLine<'_> {
+    /// Whether it starts several programs as one job (`mpirun .. : ..`).
+    pub(super) fn has_several_programs(&self) -> bool {
+        self.launch.words.iter().any(|word| word.text == ":")
+    }
+
+    /// An error if it starts several programs, with which `beside` is not read.
+    pub(super) fn refuse_several_programs(&self, beside: &str) -> Result<(), InputError> {
+        if !self.has_several_programs() {
+            return Ok(());
+        }
+        let advice =
+            "lint a hostfile with the hosts of the job, and give this line in --launcher-args";
+        let found = format!("{SEVERAL}, with {beside}");
+        Err(self.wrong(&found, "one program").with_advice(advice))
+    }
+
     /// The MPI library of `mpirun`, if the user or the script says it.
     pub(super) fn mpi(&self) -> Option<&'static Mpi> {
         self.source.mpi.or(self.launch.loaded.as_ref().map(|loaded| loaded.mpi))
@@ -163,6 +175,7 @@ impl LaunchLine<'_> {
             wrapper_script::is_one(&text).then_some((at, path, text))
         });
         let Some((at, path, mut text)) = found.into_iter().next() else { return Ok(()) };
+        self.refuse_several_programs("a script that starts one of them")?;
         let file = path.display().to_string();
         if let Some(unix) = line_ends::of_unix(&text) {
             let line = line_ends::first(&text).unwrap_or(1);

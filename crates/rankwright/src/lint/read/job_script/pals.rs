@@ -63,6 +63,7 @@ pub(super) fn read(
     names_ranks: bool,
     reading: &mut Reading,
 ) -> Result<(), InputError> {
+    line.refuse_several_programs("mpiexec of PALS")?;
     let is_aprun = line.launch.launcher == "aprun";
     let words = own_options(line, allocation, is_aprun)?;
     let arguments = Arguments::new(&words);

@@ -15,6 +15,9 @@ use crate::units::counted;
 /// Options with which another rule says where ranks run.
 const OTHERS: [&str; 6] = ["-rankmap", "-rr", "-H", "-host", "-hosts", "-bynode"];
 
+/// Programs that bind the ranks of the one program behind them.
+const WRAPPERS: [&str; 2] = ["numactl", "taskset"];
+
 /// Options for the number of ranks on a host; the first four are not of Open MPI.
 const PER_HOST: [&str; 7] =
     ["-ppn", "--ppn", "-perhost", "--perhost", "-npernode", "--npernode", "-N"];
@@ -25,6 +28,10 @@ pub(super) fn read(
     allocation: &Allocation,
     reading: &mut Reading,
 ) -> Result<(), InputError> {
+    if line.launch.words.iter().any(|word| WRAPPERS.contains(&crate::lint::program_of(&word.text)))
+    {
+        line.refuse_several_programs("a program that binds them")?;
+    }
     let words = own_options(line, allocation)?;
     warn_of_unknown(line, &words, reading);
     let arguments = Arguments::new(&words);
@@ -33,7 +40,11 @@ pub(super) fn read(
     }
     let slots = allocation.slots();
     let per_host = number(line, arguments, &PER_HOST)?;
+    if per_host.is_some() {
+        line.refuse_several_programs("a number of ranks on each host")?;
+    }
     let ranks = number(line, arguments, &["-n", "-np", "--np", "--n"])?;
+    let ranks = if line.has_several_programs() { of_all_programs(line, arguments)? } else { ranks };
     let room = per_host.map_or(slots, |each| each.saturating_mul(allocation.hosts.len()));
     let ranks = ranks.unwrap_or(room);
     if ranks > room && per_host.is_some() || ranks.max(room) > MOST_RANKS {
@@ -112,9 +123,14 @@ fn depends(binding: Option<&str>, mpi: Option<&Mpi>) -> String {
 /// The options without the batch system's own list of hosts, which mpirun reads anyway.
 fn own_options(line: &LaunchLine<'_>, allocation: &Allocation) -> Result<Vec<String>, InputError> {
     let mut words = line.words();
-    let program = program(&words);
-    line.check_known(program)?;
-    words.truncate(program);
+    if line.has_several_programs() {
+        line.check_known(words.len())?;
+        words = Arguments::new(&words).without_programs();
+    } else {
+        let program = program(&words);
+        line.check_known(program)?;
+        words.truncate(program);
+    }
     while let Some(at) = words.iter().position(|word| Some(word.as_str()) == allocation.list) {
         words.drain(at.saturating_sub(1)..=at);
     }
@@ -139,6 +155,20 @@ fn number(
     number.map(Some).ok_or_else(|| {
         line.wrong(&format!("{} {text}", names[0]), "a number of ranks, written out")
     })
+}
+
+/// The ranks of several programs together; each has its own number.
+fn of_all_programs(
+    line: &LaunchLine<'_>,
+    arguments: Arguments<'_>,
+) -> Result<Option<usize>, InputError> {
+    let parts = arguments.words().filter(|word| *word == ":").count() + 1;
+    let given = arguments.values(&["-n", "-np", "--np", "--n"]).count();
+    if given < parts {
+        let found = format!("{} with a number of ranks for {given}", counted(parts, "program"));
+        return Err(line.wrong(&found, "-n RANKS before each program"));
+    }
+    Ok(arguments.ranks())
 }
 
 /// More ranks than the job has room for.

@@ -114,6 +114,7 @@ mod tests {
             ("#PBS -l select=3:mpiprocs=1 -l place=pack\nmpirun ./a", "0 0 0"),
             ("#PBS -l nodes=x:ppn=1+2:ppn=2:fast\nmpirun -np 4 ./a", "x 0 0 1"),
             ("#PBS -l nodes=2:ppn=2\nmpirun -np $PBS_NP ./a", "0 0 1 1"),
+            ("#PBS -l nodes=2:ppn=2\nmpirun -np 3 ./a -n 9 : -np 1 ./b", "0 0 1 1"),
             (
                 "#PBS -l select=host=x:mpiprocs=1+host=y:mpiprocs=1+host=x:mpiprocs=1\nmpirun a",
                 "x x y",
@@ -126,6 +127,20 @@ mod tests {
             ("#PBS -l select=2:mpiprocs=2\nmpiexec --cpu-bind depth -n 3 ./a", "0 0 1"),
         ] {
             assert_eq!(read(script), Ok((expected.to_owned(), Vec::new())), "{script}");
+        }
+    }
+
+    #[test]
+    fn several_programs_have_numbers_of_ranks_and_nothing_of_their_own() {
+        for (line, found) in [
+            ("mpirun -np 3 ./a : ./b", "2 programs with a number of ranks for 1"),
+            ("mpirun -np 1 ./a : -np 1 numactl -l ./b", "with a program that binds them"),
+            ("mpirun -ppn 1 -np 1 ./a : -np 1 ./b", "with a number of ranks on each host"),
+            ("mpiexec --cpu-bind depth -n 1 ./a : -n 1 ./b", "with mpiexec of PALS"),
+            ("aprun -n 1 ./a : -n 1 ./b", "a launch of several programs (`:`), expected one"),
+        ] {
+            let error = read(&format!("#PBS -l select=2:mpiprocs=2\n{line}")).unwrap_err();
+            assert!(error.contains(found), "{line}: {error}");
         }
     }
 
@@ -159,7 +174,10 @@ mod tests {
             ("#PBS -l select=2\naprun -n 4 -N 2 -cc 0:x a", "-cc 0:x"),
             ("#PBS -l select=2\nmpirun -np $(nproc) a", "`$(nproc)`, which only a shell can know"),
             ("#PBS -l select=2\n./a", "no command that starts ranks"),
-            ("#PBS -l select=2\nmpirun -n 1 a : -n 1 b", "and give this line in --launcher-args"),
+            (
+                "#PBS -l select=2\nmpirun -n 1 -f h a : -n 1 b",
+                "and give this line in --launcher-args",
+            ),
         ] {
             let error = read(script).unwrap_err();
             assert!(error.contains(found), "{error}");
