@@ -5,6 +5,7 @@ use super::read::job_script::mpi::Mpi;
 use super::read::job_script::{self, SEVERAL};
 use super::read::rankfile::is_hostfile;
 use super::read::script::is_mpi_launcher;
+use super::read::slurm::names_hostfile;
 use super::{FORMATS, Format, RankReading, Reading, find, program_of};
 use crate::cluster::Cluster;
 use crate::files::InputError;
@@ -295,7 +296,7 @@ fn script(text: &str) -> Result<Vec<&'static str>, &'static str> {
         words.any(|word| program_of(word) == "srun")
             && words.any(|word| word == "-w" || word.starts_with("--nodelist"))
     };
-    if text.lines().any(is_launch) {
+    if text.lines().any(is_launch) || names_hostfile(text) {
         return Ok(vec!["slurm"]);
     }
     let mut firsts = text.lines().filter_map(|line| line.split_whitespace().next());

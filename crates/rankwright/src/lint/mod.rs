@@ -76,7 +76,7 @@ pub const FORMATS: &[Format] = &[
     },
     Format {
         name: "slurm",
-        summary: "SLURM_HOSTFILE or --multi-prog file of srun (--cpu-bind in --launcher-args); a script for sbatch, or with `srun -w .. : -w ..`",
+        summary: "SLURM_HOSTFILE or --multi-prog file of srun (--cpu-bind in --launcher-args); a script for sbatch, or with `srun -w .. : -w ..` or `SLURM_HOSTFILE=` (as `launch` writes it)",
         read: read::slurm::read,
     },
     Format {

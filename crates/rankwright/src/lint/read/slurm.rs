@@ -11,9 +11,16 @@ use crate::files::InputError;
 use crate::lint::{MOST_RANKS, Reading, Source, traps};
 use crate::units::counted;
 
+/// Whether a script gives `srun` the host of every task by a file, as `rankwright launch` does.
+pub(in crate::lint) fn names_hostfile(text: &str) -> bool {
+    let assigns =
+        |line: &str| line.split_whitespace().any(|word| word.starts_with("SLURM_HOSTFILE="));
+    text.starts_with("#!") && text.lines().any(assigns)
+}
+
 /// Reads as srun does.
 pub(in crate::lint) fn read(source: &Source<'_>) -> Result<Reading, InputError> {
-    if job_script::systems(source.text).contains(&"slurm") {
+    if job_script::systems(source.text).contains(&"slurm") || names_hostfile(source.text) {
         return sbatch::read(source);
     }
     if sbatch::multi_prog::is_one(source.text) {

@@ -245,3 +245,32 @@ fn mistakes_of_options_and_variables_are_told_with_their_lines() {
         first_warning(folder.path(), script, code, line);
     }
 }
+
+/// The launch script names the file with the host of every task and the binding.
+#[test]
+fn the_script_of_launch_is_read() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    let (placement, cluster) = (at("p.json"), "examples/clusters/four-nodes.toml");
+    let run = |arguments: &[&str]| {
+        let output = rankwright(arguments).output().expect("the program starts");
+        assert!(output.status.success(), "{}", transcript(arguments, &output));
+        output.stdout
+    };
+    let map = ["map", "pattern:ring:8", "--on", cluster, "--strategy", "cyclic", "-o", &placement];
+    run(&map);
+    run(&["launch", &placement, "--for", "slurm", "-o", &at("files"), "--", "./a"]);
+    let script = at("files/launch.sh");
+    let found = run(&["lint", &script, "--on", cluster, "--format", "json"]);
+    let found: serde_json::Value = serde_json::from_slice(&found).expect("JSON");
+    let places = |ranks: &serde_json::Value, host: &str, cores: &str| -> Vec<(String, String)> {
+        let ranks = ranks.as_array().expect("ranks").iter();
+        ranks.map(|rank| (rank[host].to_string(), rank[cores].to_string())).collect()
+    };
+    let text = std::fs::read_to_string(&placement).expect("it was written");
+    let placed: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!(
+        places(&found["ranks"], "host", "pus"),
+        places(&placed["jobs"][0]["ranks"], "node", "pus")
+    );
+}

@@ -19,7 +19,7 @@ pub(super) struct LaunchLine<'a> {
 }
 
 /// What is found where several programs are not read.
-const SEVERAL: &str = "a launch of several programs (`:`)";
+const SEVERAL_PROGRAMS: &str = "a launch of several programs (`:`)";
 
 /// An error about a line of the script; about the whole script for line 0.
 pub(super) fn wrong(source: &Source<'_>, line: usize, found: &str, expected: &str) -> InputError {
@@ -52,7 +52,7 @@ pub(super) fn first(
     if line.has_several_programs() && !is_mpi_launcher(&launch.launcher) {
         let advice = "lint a script that has only this line and begins with #!, if each component names its \
                       hosts (-w)";
-        return Err(line.wrong(SEVERAL, "one program").with_advice(advice));
+        return Err(line.wrong(SEVERAL_PROGRAMS, "one program").with_advice(advice));
     }
     let others: Vec<u32> = launches.filter_map(|launch| u32::try_from(launch.line).ok()).collect();
     if !others.is_empty() {
@@ -123,7 +123,7 @@ impl LaunchLine<'_> {
         }
         let advice =
             "lint a hostfile with the hosts of the job, and give this line in --launcher-args";
-        let found = format!("{SEVERAL}, with {beside}");
+        let found = format!("{SEVERAL_PROGRAMS}, with {beside}");
         Err(self.wrong(&found, "one program").with_advice(advice))
     }
 
