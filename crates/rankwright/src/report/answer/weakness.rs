@@ -62,7 +62,9 @@ const MOST_CALLS: u64 = 5_000_000;
 
 /// Everything that weakens an answer, the most important first.
 pub(super) fn all(facts: &Facts) -> Vec<Weakness> {
-    let recorded = Weakness::of_recorded(&facts.workload.jobs);
+    // Bytes are the same however long the ranks computed.
+    let has_times = facts.plan.evaluation.is_some();
+    let recorded = Weakness::of_recorded(&facts.workload.jobs).filter(|_| has_times);
     let parts = [recorded, no_timing(facts), no_calls(facts), disagreement(facts)];
     let parts = parts.into_iter().chain([not_simulated(facts), rates(facts), part(facts)]);
     let more = [collectives(facts), threads(facts), neighbours(facts), gpus(facts)];
