@@ -5,6 +5,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use rankwright::choose::free_cores_and_pus;
 use rankwright::cluster::{self, Cluster};
 use rankwright::launch::MPI_LAUNCHERS;
 use rankwright::launch::shell::quote;
@@ -12,8 +13,7 @@ use rankwright::placement::PlacementFile;
 use rankwright::traffic::read::profile_file::{program_name, rank_count};
 
 use crate::host::mpi::Family;
-use crate::host::this_host::usable_pus;
-use crate::host::{batch_job, find_program};
+use crate::host::{batch_job, find_program, this_host};
 use crate::launching::{lab, unknown_hosts};
 use crate::options::site::Defaults;
 
@@ -44,8 +44,10 @@ pub(super) struct Here {
     pub(super) placed_jobs: Vec<(String, Option<String>)>,
     /// What goes before commands that start the placement: empty unless its hosts are those of a lab.
     pub(super) entry: String,
-    /// The ranks of the profile and the cores of the cluster, if those are fewer.
-    pub(super) too_small: Option<(usize, usize)>,
+    /// The ranks of the profile.
+    pub(super) ranks: Option<usize>,
+    /// The free cores of the cluster, or of this host where that is what would be described.
+    pub(super) free_cores: Option<usize>,
     /// Whether the cluster has all hosts of the job.
     pub(super) cluster_has_job: bool,
     /// The MPI of the launcher for an example, if its path tells.
@@ -91,7 +93,8 @@ impl Here {
         let program = files.profile.as_ref().and_then(|(_, name)| program_of(name));
         let cluster = files.cluster.as_ref().and_then(|name| cluster::open(name).ok());
         let ranks = files.profile.as_ref().and_then(|(_, name)| rank_count(Path::new(name)));
-        let cores = cluster.as_ref().map(Cluster::core_count);
+        let site_has_cluster = Defaults::read().is_ok_and(|defaults| defaults.has_cluster());
+        let known_elsewhere = site_has_cluster || job.is_some();
         let hosts = job.as_ref().and_then(|_| batch_job::hosts_around().ok().flatten());
         let cluster_has_job =
             cluster.as_ref().zip(hosts.as_ref()).is_some_and(|(cluster, (_, hosts))| {
@@ -120,16 +123,13 @@ impl Here {
         let (placed, entry) = (placed.filter(|_| !is_elsewhere), entry.filter(|_| !is_elsewhere));
         let jobs = placed.into_iter().flat_map(|placed| placed.jobs);
         let placed_jobs = jobs.map(|job| (job.name.clone(), program_here(&job.name))).collect();
-        let family = launcher.as_ref().and_then(|name| {
-            let path = find_program(Path::new(name))?;
-            Family::by_path(&path.canonicalize().unwrap_or(path))
-        });
         Self {
             placed_jobs,
             entry: entry.unwrap_or_default(),
-            too_small: ranks.zip(cores).filter(|(ranks, cores)| ranks > cores),
+            ranks,
+            free_cores: free_cores(cluster.as_ref(), known_elsewhere),
             cluster_has_job,
-            family,
+            family: launcher.as_deref().and_then(family_of),
             job,
             launchers,
             launcher,
@@ -140,9 +140,25 @@ impl Here {
             example: name(files.example),
             // A description that cannot be read is of no use.
             cluster: files.cluster.filter(|_| cluster.is_some()),
-            site_has_cluster: Defaults::read().is_ok_and(|defaults| defaults.has_cluster()),
-            usable_pus: usable_pus().get(),
+            site_has_cluster,
+            usable_pus: this_host::usable_pus().get(),
         }
+    }
+}
+
+/// The MPI of a launcher, if its path tells.
+fn family_of(launcher: &str) -> Option<Family> {
+    let path = find_program(Path::new(launcher))?;
+    Family::by_path(&path.canonicalize().unwrap_or(path))
+}
+
+/// The free cores of the cluster of this folder, or of this host unless the nodes are known elsewhere.
+fn free_cores(cluster: Option<&Cluster>, known_elsewhere: bool) -> Option<usize> {
+    let free = |cluster: &Cluster| free_cores_and_pus(cluster).0;
+    match cluster {
+        Some(cluster) => Some(free(cluster)),
+        None if known_elsewhere => None,
+        None => this_host::cluster().ok().as_ref().map(free),
     }
 }
 

@@ -72,20 +72,37 @@ fn described(here: &Here) -> String {
 
 /// What comes next in words, and two or three commands.
 fn steps(here: &Here) -> (String, Vec<String>) {
-    let (what, commands) = known_steps(here);
-    let fewer = here.too_small.filter(|_| here.placement.is_none() && here.job.is_none());
-    let (Some((ranks, cores)), Some(profile)) = (fewer, &here.profile) else {
-        return (what.to_owned(), commands);
+    let known = || {
+        let (what, commands) = known_steps(here);
+        (what.to_owned(), commands)
     };
-    let cluster = here.cluster.as_deref().unwrap_or("the cluster");
+    if here.placement.is_some() || here.job.is_some() {
+        return known();
+    }
+    let Some(cores) = here.free_cores else { return known() };
+    let larger = |ranks, profile: &str| {
+        let larger = larger_cluster(ranks);
+        format!("rankwright place {} {larger} -o example.json", quote(profile))
+    };
+    let cluster = here.cluster.as_deref().unwrap_or("this host");
+    let free = counted(cores, "free core");
+    if let (Some(profile), Some(ranks)) = (&here.profile, here.ranks.filter(|n| *n > cores)) {
+        let what = format!(
+            "{profile} has {}, {cluster} {free}. Next: see what placements change on a larger cluster:",
+            counted(ranks, "rank")
+        );
+        return (what, vec![larger(ranks, profile)]);
+    }
+    if here.profile.is_some() || example_ranks(here) <= cores {
+        return known();
+    }
+    let Some(profile) = profile_line(here) else { return known() };
+    let cluster = here.cluster.as_deref().unwrap_or("This host");
     let what = format!(
-        "{profile} has {}, {cluster} {}. Next: see what placements change on a larger cluster:",
-        counted(ranks, "rank"),
-        counted(cores, "core")
+        "{cluster} has {free}. Next: record one run of your program (here ./app), and see what placements change \
+         on a larger cluster:"
     );
-    let larger = larger_cluster(ranks);
-    let command = format!("rankwright place {} {larger} -o example.json", quote(profile));
-    (what, vec![command])
+    (what, vec![profile, larger(example_ranks(here), "app.rwp")])
 }
 
 /// As [`steps`], for ranks that the cluster has cores for.
@@ -118,9 +135,8 @@ fn known_steps(here: &Here) -> (&'static str, Vec<String>) {
         commands.push(run);
         return ("Next: place the program, and start it as placed:", commands);
     }
-    match launch_line(here) {
-        Some(line) => {
-            let profile = format!("rankwright profile --events -o app.rwp -- {line}");
+    match profile_line(here) {
+        Some(profile) => {
             let mut commands = vec![profile];
             commands.extend(discover(here));
             commands.push(format!("rankwright place app.rwp{} -- ./app", on(here)));
@@ -178,16 +194,26 @@ fn on(here: &Here) -> String {
     }
 }
 
-/// A line that starts ranks of `./app` with a launcher that is here. For two ranks no placement matters, so
-/// there are more, on few PUs too where the launcher is known to start them.
-fn launch_line(here: &Here) -> Option<String> {
-    let of_job = here.job.as_ref().and_then(|job| job.tasks);
-    let few_pus = of_job.is_none() && here.usable_pus < EXAMPLE_RANKS;
+/// The command that records `./app`, if there is a launcher.
+fn profile_line(here: &Here) -> Option<String> {
+    Some(format!("rankwright profile --events -o app.rwp -- {}", launch_line(here)?))
+}
+
+/// The ranks of the example. For two ranks no placement matters, so there are more, on few PUs too where the
+/// launcher is known to start them.
+fn example_ranks(here: &Here) -> usize {
     let ranks = match here.family {
         Some(_) => EXAMPLE_RANKS,
         None => here.usable_pus.clamp(2, EXAMPLE_RANKS),
     };
-    let ranks = of_job.unwrap_or(ranks);
+    here.job.as_ref().and_then(|job| job.tasks).unwrap_or(ranks)
+}
+
+/// A line that starts ranks of `./app` with a launcher that is here.
+fn launch_line(here: &Here) -> Option<String> {
+    let of_job = here.job.as_ref().and_then(|job| job.tasks);
+    let few_pus = of_job.is_none() && here.usable_pus < EXAMPLE_RANKS;
+    let ranks = example_ranks(here);
     let more = match here.family {
         Some(Family::OpenMpi) if few_pus => " --oversubscribe",
         _ => "",
@@ -303,15 +329,46 @@ mod tests {
         let small = Here {
             profile: name("app.rwp"),
             cluster: name("cluster.toml"),
-            too_small: Some((16, 2)),
+            ranks: Some(16),
+            free_cores: Some(2),
             ..two
         };
         let told = text(&small);
-        assert!(told.contains("app.rwp has 16 ranks, cluster.toml 2 cores. Next: "), "{told}");
+        assert!(told.contains("app.rwp has 16 ranks, cluster.toml 2 free cores. Next: "), "{told}");
         let larger = "--on \"synthetic:pack:2 core:2 pu:1\" --nodes 4";
         assert_eq!(
             commands(&small),
             [format!("rankwright place app.rwp {larger} -o example.json")]
         );
+        let undescribed = Here { cluster: None, ..small };
+        assert_eq!(
+            commands(&undescribed),
+            [format!("rankwright place app.rwp {larger} -o example.json")]
+        );
+        assert!(text(&undescribed).contains("app.rwp has 16 ranks, this host 2 free cores."));
+        let fits = Here { free_cores: Some(16), ..undescribed };
+        assert_eq!(commands(&fits)[0], "rankwright cluster discover -o cluster.toml");
+    }
+
+    #[test]
+    fn the_example_is_placed_on_a_larger_cluster_where_this_host_has_too_few_cores() {
+        let name = |name: &str| Some(name.to_owned());
+        let family = Some(Family::OpenMpi);
+        let two = Here { launcher: name("mpirun"), usable_pus: 2, family, ..Here::default() };
+        let small = Here { free_cores: Some(2), ..two };
+        let larger = "--on \"synthetic:pack:2 core:1 pu:1\" --nodes 2";
+        let expected = [
+            "rankwright profile --events -o app.rwp -- mpirun -np 4 --oversubscribe ./app"
+                .to_owned(),
+            format!("rankwright place app.rwp {larger} -o example.json"),
+        ];
+        assert_eq!(commands(&small), expected);
+        assert!(text(&small).contains("\nThis host has 2 free cores. Next: "), "{}", text(&small));
+        let described = Here { cluster: name("c.toml"), ..small.clone() };
+        assert_eq!(commands(&described), expected);
+        let enough = Here { free_cores: Some(4), ..small.clone() };
+        assert_eq!(commands(&enough)[1], "rankwright cluster discover -o cluster.toml");
+        let without_mpi = Here { launcher: None, family: None, ..small };
+        assert!(commands(&without_mpi)[0].starts_with("rankwright place pattern:"));
     }
 }
