@@ -8,9 +8,12 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use rankwright::cluster::read::{hostfile, hwloc_xml, ibnetdiscover, synthetic, topology_conf};
+use rankwright::cluster::read::{
+    hostfile, hwloc_xml, ibnetdiscover, synthetic, toml, topology_conf,
+};
 use rankwright::cluster::{Cluster, ClusterDescription, NodeCount, NodeGroup, hostlist};
 use rankwright::files::InputError;
+use rankwright::launch::shell::quote;
 use rankwright::units::counted;
 
 use super::description::write_description;
@@ -114,6 +117,9 @@ impl Import {
         let text = inputs::read_text_or_stdin(Path::new(file), EXPECTED)?;
         if text.trim().is_empty() {
             return Err(InputError::new(file, "an empty file", EXPECTED).into());
+        }
+        if is_description(file, &text) {
+            return Err(described_already(file, &text).into());
         }
         let is_fabric = ibnetdiscover::sniff(&text);
         let why =
@@ -233,6 +239,32 @@ fn warn_of_foreign_devices(
             nics.join(", ")
         ),
     );
+}
+
+/// Whether a file is a description that needs no import, right or wrong.
+fn is_description(file: &str, text: &str) -> bool {
+    let named_so = Path::new(file).extension() == Some(OsStr::new("toml"));
+    named_so || text.lines().any(|line| line.trim() == "[[node]]")
+}
+
+/// The error for a cluster.toml: its own if it has one.
+fn described_already(file: &str, text: &str) -> InputError {
+    let folder = Path::new(file).parent().unwrap_or(Path::new(""));
+    match toml::parse(text, file, folder) {
+        Ok(_) => InputError::new(file, "a cluster description already", EXPECTED)
+            .with_advice(format!("other commands take it as it is: --on {}", quote(file))),
+        Err(error) => {
+            let here = format!(
+                "a cluster.toml needs no import: once it is right, other commands take it with --on {}",
+                quote(file)
+            );
+            let advice = match &error.advice {
+                Some(advice) => format!("{advice}; {here}"),
+                None => here,
+            };
+            error.with_advice(advice)
+        }
+    }
 }
 
 /// An error in the first line of a hostfile: the file may have another format.
