@@ -221,6 +221,9 @@ fn unknown(text: &str, file: &str) -> InputError {
     if let Some(Refused { what, why, .. }) = import::refused(text) {
         return InputError::new(file, what, "traffic between ranks").with_advice(why);
     }
+    if text.trim().is_empty() {
+        return InputError::new(file, "an empty file", WORKLOAD);
+    }
     let error = InputError::new(file, "text of an unknown format", WORKLOAD);
     error.with_advice(format!(
         "tried {}; if you know the format: rankwright traffic import FILE --from FORMAT",

@@ -391,7 +391,11 @@ fn imported(path: &Path) -> Result<Imported, InputError> {
         Some(format) => format,
         None => {
             let text = crate::files::read_text(path, expected)?;
-            let unknown = || InputError::new(path.display(), "text of an unknown format", expected);
+            let found = match text.trim().is_empty() {
+                true => "an empty file",
+                false => "text of an unknown format",
+            };
+            let unknown = || InputError::new(path.display(), found, expected);
             import::sniff(&text).ok_or_else(unknown)?
         }
     };
