@@ -272,7 +272,7 @@ pub struct WriteError {
 /// # Errors
 /// If the directory is missing or not writable, or the disk is full.
 pub fn write_atomically(path: &Path, contents: &[u8]) -> Result<(), WriteError> {
-    if is_special(path) {
+    if is_special(path) && !path.is_dir() {
         let written = File::options().write(true).open(path);
         let written = written.and_then(|mut file| file.write_all(contents));
         return written.map_err(|why| WriteError { path: path.to_owned(), why });
@@ -381,6 +381,9 @@ impl Staged {
         write: impl FnOnce(&Path) -> io::Result<()>,
     ) -> Result<Self, WriteError> {
         let failed = |why| WriteError { path: path.to_owned(), why };
+        if path.is_dir() {
+            return Err(failed(is_a_folder(path)));
+        }
         if is_special(path) {
             return Err(failed(io::Error::other("it is not a regular file")));
         }
@@ -410,6 +413,12 @@ fn temporary_beside(target: &Path, mode: u32) -> io::Result<TempPath> {
     Ok(file.into_temp_path())
 }
 
+/// The error for an output file that is a folder, with the way out.
+fn is_a_folder(path: &Path) -> io::Error {
+    let inside = path.join("NAME");
+    io::Error::other(format!("it is a folder; give the name of a file in it: {}", inside.display()))
+}
+
 /// Whether there is something that a rename would destroy: `/dev/null`, a pipe, a directory.
 fn is_special(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|metadata| !metadata.is_file())
@@ -433,6 +442,10 @@ mod tests {
             let error = check_writable(&wrong).unwrap_err().to_string();
             assert!(error.contains("cannot be written"), "{error}");
         }
+        let error = check_writable(folder.path()).unwrap_err().to_string();
+        let way_out = format!("file in it: {}", folder.path().join("NAME").display());
+        assert!(error.contains("it is a folder; give") && error.ends_with(&way_out), "{error}");
+        assert_eq!(write_atomically(folder.path(), b"x").unwrap_err().to_string(), error);
         check_folder(&folder.path().join("new/below")).unwrap();
         let error = check_folder(&file.join("below")).unwrap_err();
         assert_eq!(error.path, file.join("below"));

@@ -30,6 +30,12 @@ impl Recording {
     pub(super) fn begin(profile: &Path, spool: Option<&Path>) -> anyhow::Result<Self> {
         let shown = profile.display();
         // Found before the run, such errors cost nothing; found after hours, they cost the run.
+        if profile.is_dir() {
+            let inside = profile.join("app.rwp");
+            let why =
+                format!("{shown}: a folder; give the name of a file, like {}", inside.display());
+            return Err(NotStarted { code: 125, why }.into());
+        }
         if profile.metadata().is_ok_and(|data| !data.is_file()) {
             let why = format!("{shown}: not a regular file; give another name for the profile");
             return Err(NotStarted { code: 125, why }.into());

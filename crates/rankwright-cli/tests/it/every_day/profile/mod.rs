@@ -396,7 +396,8 @@ fn a_profile_that_cannot_be_a_file_is_refused_before_anything_starts() {
     let directory = env!("CARGO_TARGET_TMPDIR");
     let launch = ["mpirun.openmpi", "-np", "1", "true"];
     for (output, code, message) in [
-        (directory, 125, "not a regular file"),
+        (directory, 125, ": a folder; give the name of a file, like "),
+        ("/dev/null", 125, "not a regular file"),
         ("no-such-folder/", 125, "the name of a folder"),
         ("Cargo.toml", 125, "an existing file that is not a profile"),
         ("-", 2, "expected a file"),
