@@ -50,6 +50,8 @@ pub(super) fn times<S: Serializer>(score: &Score, serializer: S) -> Result<S::Ok
 pub struct WaitingRow {
     /// Its name, with options.
     pub name: StrategyId,
+    /// Whether it places as the launcher does by default.
+    pub default: bool,
     /// Number of nodes with ranks.
     pub nodes: usize,
     /// Waiting and finish.
@@ -80,6 +82,7 @@ impl WaitingRow {
     pub fn simulated(candidate: &Candidate, outcome: &Outcome, wall: Seconds) -> Self {
         Self {
             name: candidate.strategy.clone(),
+            default: candidate.score.launcher_default,
             nodes: candidate.score.nodes.unwrap_or_default(),
             score: of_candidate(Score::from(outcome), candidate),
             messages: Some(outcome.messages),
@@ -102,6 +105,7 @@ impl WaitingRow {
     ) -> Self {
         Self {
             name: candidate.strategy.clone(),
+            default: candidate.score.launcher_default,
             nodes: candidate.score.nodes.unwrap_or_default(),
             score: of_candidate(Score::from(fluid), candidate),
             messages: None,
@@ -229,6 +233,7 @@ impl WaitingComparison {
         let header = vec![
             "strategy",
             "best",
+            "default",
             "nodes",
             "total_waiting_s",
             "nic_waiting_s",
@@ -251,6 +256,7 @@ impl WaitingComparison {
             vec![
                 row.name.to_string(),
                 (row.name == self.best).to_string(),
+                row.default.to_string(),
                 row.nodes.to_string(),
                 row.waiting().total.0.to_string(),
                 row.waiting().nics.0.to_string(),

@@ -418,6 +418,10 @@ fn auto_has_its_row_where_it_is_named() {
     for by in [["--by", "static"], ["--by", "model"], ["--by", "simulation"]] {
         let (text, _) = run(&[&arguments[..], &by, &["--format", "csv"]].concat());
         assert!(text.contains("\nauto,"), "{text}");
+        assert!(text.starts_with("strategy,best,default,"), "{text}");
+        let default = |line: &&str| line.split(',').nth(2) == Some("true");
+        let defaults: Vec<&str> = text.lines().filter(default).collect();
+        assert!(defaults.len() == 1 && defaults[0].starts_with("blocked,"), "{text}");
     }
     let map = ["map", "--graph", GRAPH, "--hierarchy", "2:2:2", "--distances", "1:10:100"];
     let (_, notes) = run(&[&map[..], &["--strategy", "auto"]].concat());

@@ -53,6 +53,8 @@ pub struct StrategyRow {
     /// Its name and its options.
     #[serde(flatten)]
     pub parts: StrategyParts,
+    /// Whether it places as the launcher does by default.
+    pub default: bool,
     /// The strategy that proposed its mapping, if that is another one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub made_by: Option<StrategyId>,
@@ -300,6 +302,7 @@ impl Comparison {
         let mut header: Vec<String> = [
             "strategy",
             "best",
+            "default",
             "nodes",
             "inter_node_bytes",
             "inter_node_share",
@@ -321,6 +324,7 @@ impl Comparison {
             let mut cells = vec![
                 row.name.to_string(),
                 (row.name == self.best).to_string(),
+                row.default.to_string(),
                 row.nodes.to_string(),
                 row.inter_node_bytes.to_string(),
                 row.inter_node_share.to_string(),
@@ -379,6 +383,7 @@ impl StrategyRow {
         Self {
             name: candidate.strategy.clone(),
             parts: StrategyParts::from(&candidate.strategy),
+            default: candidate.score.launcher_default,
             made_by: (candidate.made_by != candidate.strategy).then(|| candidate.made_by.clone()),
             evaluated: EvaluatedRow::new(candidate).filter(|_| with_times),
             run_time_s: None,
