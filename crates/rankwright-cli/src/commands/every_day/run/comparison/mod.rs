@@ -84,6 +84,7 @@ impl Run {
             return show(&ways);
         }
         warn_of_load(&ways, verbosity)?;
+        note(verbosity, options.runs_to_come(ways.len()));
         let mut times = Times::new(names, options.seed);
         let blocks = options.warmup + options.repeat.get();
         let mut schedule = Schedule::new(ways.len(), options.seed);

@@ -3,6 +3,7 @@
 use std::num::NonZeroUsize;
 
 use clap::Args;
+use rankwright::units::counted;
 use regex::Regex;
 
 use crate::options::{ResultOptions, parse_count};
@@ -57,6 +58,21 @@ pub(crate) struct ComparisonOptions {
 impl ComparisonOptions {
     pub(crate) fn is_wanted(&self) -> bool {
         self.compare.is_some()
+    }
+
+    /// How many times the program will run, before the first run.
+    pub(crate) fn runs_to_come(&self, ways: usize) -> String {
+        let all = ways.saturating_mul(self.warmup.saturating_add(self.repeat.get()));
+        let warmup = match self.warmup {
+            0 => String::new(),
+            warmup => format!(", after {warmup} for warm-up"),
+        };
+        format!(
+            "{} of the program: {} of each way (--repeat){warmup}; Ctrl-C stops and reports those \
+             that ended",
+            counted(all, "run"),
+            self.repeat
+        )
     }
 
     /// The ways as the user names them.
