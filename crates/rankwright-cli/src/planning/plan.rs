@@ -1,6 +1,9 @@
 //! Runs a planner, with progress and warnings.
 
+use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::ops::ControlFlow;
+use std::rc::Rc;
 
 use anyhow::bail;
 use rankwright::choose::{Candidate, Plan, PlanError, PlanProgress, Planner};
@@ -18,7 +21,7 @@ use crate::output::progress::{ProgressLine, Step};
 use crate::output::{self, Verbosity, stages};
 
 /// How a planner is run.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub(crate) struct Planning<'a> {
     options: &'a SearchOptions,
     verbosity: &'a Verbosity,
@@ -28,6 +31,8 @@ pub(crate) struct Planning<'a> {
     part: (usize, usize),
     /// Whether an interrupt ends the search with the best so far, instead of the program.
     keep_best: bool,
+    /// The warnings so far: what holds for several plans is told once.
+    told: Rc<RefCell<BTreeSet<String>>>,
 }
 
 /// Runs the planner once. Warns of strategies that fail; an error if all do.
@@ -42,7 +47,7 @@ pub(crate) fn plan(
 impl<'a> Planning<'a> {
     /// One plan; an interrupt ends the program.
     pub(crate) fn new(options: &'a SearchOptions, verbosity: &'a Verbosity) -> Self {
-        Self { options, verbosity, name: "", part: (0, 1), keep_best: false }
+        Self { options, verbosity, name: "", part: (0, 1), keep_best: false, told: Rc::default() }
     }
 
     /// Whether an interrupt ends the search with the best so far; the second ends the program.
@@ -96,8 +101,18 @@ impl<'a> Planning<'a> {
         if plan.stopped && !keep_best {
             bail!("interrupted");
         }
-        warn_of_limits(&plan, verbosity);
+        self.warn_of_limits(&plan);
         Ok(plan)
+    }
+
+    /// Warns of what a plan lacks.
+    fn warn_of_limits(&self, plan: &Plan) {
+        for limit in limits(plan) {
+            let is_new = self.told.borrow_mut().insert(limit.text.to_string());
+            if is_new {
+                output::warn(self.verbosity, limit.text);
+            }
+        }
     }
 }
 
@@ -138,13 +153,6 @@ fn step(name: &str, progress: &PlanProgress, timed: bool) -> Step {
         },
         PlanProgress::Replay => Step { what: of("replay".to_owned()), ..Step::default() },
         _ => Step { what: of("planning".to_owned()), ..Step::default() },
-    }
-}
-
-/// Warns of what a plan lacks.
-fn warn_of_limits(plan: &Plan, verbosity: &Verbosity) {
-    for limit in limits(plan) {
-        output::warn(verbosity, limit.text);
     }
 }
 

@@ -50,6 +50,7 @@ impl Recorded {
         let prediction = predict(cluster, &replayer, &names, options, observer)?;
         let mut notes: Vec<String> = noted_clocks(&by_clocks, &names).into_iter().collect();
         notes.extend(not_replayed(&prediction, &names));
+        notes.extend(assumed_rates(cluster));
         notes.extend(known_use::notes(&known, &names));
         if known.rows.is_empty() {
             return Ok(Self { names, prediction, memory: Vec::new(), by_clocks, notes });
@@ -92,6 +93,18 @@ fn not_replayed(prediction: &Prediction, names: &[String]) -> Option<String> {
             "first order only, because the job in the background is so short that a replay would repeat it \
              too often: {}",
             pairs.join(", ")
+        )
+    })
+}
+
+/// A note where the rates may be wrong by more than the gain.
+fn assumed_rates(cluster: &Cluster) -> Option<String> {
+    let rates = &cluster.rates;
+    (!rates.calibrated).then(|| {
+        format!(
+            "rates of the cluster are assumed ({}): a gain of some percent may be none; ± is only how it varies \
+             with when the jobs start; `rankwright calibrate` measures the rates",
+            rates.name
         )
     })
 }

@@ -198,7 +198,7 @@ impl Place {
         let planning = Planning::new(&self.placing.search, verbosity).keep_best(self.keep_best);
         let mut plan = |problem: Problem, (number, count)| {
             let nodes = format!("{} nodes", problem.cluster.node_ids().len());
-            planning.part(number, count, &nodes).plan_in(problem, &planner)
+            planning.clone().part(number, count, &nodes).plan_in(problem, &planner)
         };
         let Job { cluster, workload, granularity, .. } = job;
         let (jobs, default) = ((cluster, workload), default.strategy());

@@ -129,8 +129,7 @@ impl ProfileOptions {
             |number: usize, progress: &Progress| watch.observe_in_turn(number, progress);
         let recorded = Recorded::replay(&cluster, (&jobs, names), known, &options, &mut observer);
         drop(watch);
-        let mut recorded = recorded.map_err(with_exit_code)?;
-        recorded.notes.extend(assumed_rates(&cluster));
+        let recorded = recorded.map_err(with_exit_code)?;
         for (job, name) in jobs.iter_mut().zip(&recorded.names) {
             // Under the name that the tables have.
             job.name.clone_from(name);
@@ -214,15 +213,4 @@ fn with_exit_code(error: PredictError) -> anyhow::Error {
         PredictError::Replay(error) => error.into(),
         PredictError::Stopped => anyhow::anyhow!("interrupted: no answer yet"),
     }
-}
-
-/// A note where the rates may be wrong by more than the gain.
-fn assumed_rates(cluster: &Cluster) -> Option<String> {
-    (!cluster.rates.calibrated).then(|| {
-        format!(
-            "rates of the cluster are assumed ({}): a gain of some percent may be none; ± is only how it varies with \
-             when the jobs start; `rankwright calibrate` measures the rates",
-            cluster.rates.name
-        )
-    })
 }
