@@ -6,7 +6,9 @@ use std::path::Path;
 use rankwright::cluster::hostlist;
 use rankwright::cluster::read::allocation::JobHosts;
 use rankwright::launch::openmp::{self, ThreadsPerCore};
-use rankwright::launch::{self, Binding, Launch, LaunchError, Launcher, Request, Task};
+use rankwright::launch::{
+    self, Binding, Launch, LaunchError, Launcher, ProgramLine, Request, Task,
+};
 use rankwright::placement::{
     JobEntry, MemoryPolicy, PlacementFile, RankEntry, Settings, Variables,
 };
@@ -299,6 +301,14 @@ impl Prepared {
         }
     }
 
+    /// A note if the programs of a line are not those that were recorded.
+    pub(crate) fn unlike_recorded(&self, job: &JobEntry, line: &ProgramLine) -> Option<String> {
+        let is_recorded = !job.mpi_library.is_empty();
+        // Of several jobs of one program only the first has its name.
+        let is_named_so = self.placement.jobs.len() == 1;
+        (is_recorded && is_named_so).then(|| line.unlike_recorded(&job.name)).flatten()
+    }
+
     /// The launch of `job` by `launcher`, with its files in `folder`.
     pub(crate) fn launch(
         &self,
@@ -344,11 +354,8 @@ impl Prepared {
         });
         let mut launch = written?;
         launch.notes.extend(notes);
-        // A second job of a program has another name.
-        if let (Task::Programs(line), [_]) = (task, &self.placement.jobs[..])
-            && !job.mpi_library.is_empty()
-        {
-            launch.notes.extend(line.unlike_recorded(&job.name));
+        if let Task::Programs(line) = task {
+            launch.notes.extend(self.unlike_recorded(job, line));
         }
         Ok(launch)
     }

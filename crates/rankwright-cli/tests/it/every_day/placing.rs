@@ -36,6 +36,20 @@ fn compare_shows_all_strategies_and_why_one_wins() {
     assert_eq!(comparison["strategies"].as_array().expect("a list").len(), 4);
 }
 
+#[test]
+fn a_line_of_another_program_than_recorded_is_told() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("placement.json");
+    let profile = "testdata/timeline/bursts.rwp";
+    let on = ["--on", "testdata/timeline/cluster.toml", "-o", file.to_str().expect("UTF-8")];
+    let told = |program: &str| {
+        run(&[&["place", profile, "--effort", "fast"], &on[..], &["--", program]].concat()).1
+    };
+    let note = "note: the profile is of traffic; this line starts other: ";
+    assert!(told("./other").contains(note), "{}", told("./other"));
+    assert!(!told("./traffic").contains("the profile is of"));
+}
+
 /// METIS writes to standard output where it would leave some of several parts empty.
 #[test]
 fn few_ranks_on_many_numa_nodes_leave_standard_output_to_the_answer() {

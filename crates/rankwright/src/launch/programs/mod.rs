@@ -245,7 +245,7 @@ impl ProgramLine {
         }
         let ranks = if recorded.len() > 1 { ", in this order of their ranks" } else { "" };
         Some(format!(
-            "the profile is of {}{ranks}; this line starts {}: placed is by the traffic of the former",
+            "the profile is of {}{ranks}; this line starts {}: the ranks are placed by the traffic of the former",
             recorded.join(", "),
             started.join(", ")
         ))

@@ -119,7 +119,10 @@ impl FileOptions {
         for job in jobs {
             let notes = prepared.device_notes(target, job)?;
             let notes = notes.iter().filter(|text| !told.contains(*text));
-            notes.for_each(|text| output::note(verbosity, format_args!("note: {text}")));
+            let other = line.and_then(|line| prepared.unlike_recorded(job, line));
+            notes
+                .chain(&other)
+                .for_each(|text| output::note(verbosity, format_args!("note: {text}")));
         }
         if line.is_none() {
             let text = match all.len() {
