@@ -25,7 +25,7 @@ pub fn nearest_nodes(
     nearest(cluster, granularity, ranks, (1, most))
 }
 
-/// As [`nearest_nodes`], but exactly `count` nodes, if the cluster has so many.
+/// Exactly `count` nodes of a cluster, or all if it has fewer, chosen by the rules of [`nearest_nodes`].
 ///
 /// # Panics
 /// If `count` is 0.

@@ -18,6 +18,11 @@ pub(in crate::lint) fn place<S: AsRef<str>>(words: &[S]) -> Option<Place> {
     }
 }
 
+/// Whether a word is a program that binds the one behind it.
+pub(in crate::lint) fn binds(word: &str) -> bool {
+    ["taskset", "numactl"].contains(&program_of(word))
+}
+
 fn taskset(words: &[&str]) -> Option<Place> {
     let list = words.iter().position(|word| ["-c", "--cpu-list", "-ac", "-ca"].contains(word));
     if let Some(list) = list {

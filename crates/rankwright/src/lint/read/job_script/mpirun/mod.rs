@@ -9,14 +9,15 @@ use super::mpi::Mpi;
 use crate::files::InputError;
 use crate::lint::read::launch_options::{self, Unknown, program};
 use crate::lint::read::rankfile::map_by;
+use crate::lint::read::wrapper;
 use crate::lint::{Arguments, MOST_RANKS, Place, Reading, similar, traps};
 use crate::units::counted;
 
 /// Options with which another rule says where ranks run.
 const OTHERS: [&str; 6] = ["-rankmap", "-rr", "-H", "-host", "-hosts", "-bynode"];
 
-/// Programs that bind the ranks of the one program behind them.
-const WRAPPERS: [&str; 2] = ["numactl", "taskset"];
+/// Options for the number of ranks.
+const RANKS: [&str; 4] = ["-n", "-np", "--np", "--n"];
 
 /// Options for the number of ranks on a host; the first four are not of Open MPI.
 const PER_HOST: [&str; 7] =
@@ -28,8 +29,7 @@ pub(super) fn read(
     allocation: &Allocation,
     reading: &mut Reading,
 ) -> Result<(), InputError> {
-    if line.launch.words.iter().any(|word| WRAPPERS.contains(&crate::lint::program_of(&word.text)))
-    {
+    if line.launch.words.iter().any(|word| wrapper::binds(&word.text)) {
         line.refuse_several_programs("a program that binds them")?;
     }
     let words = own_options(line, allocation)?;
@@ -43,8 +43,10 @@ pub(super) fn read(
     if per_host.is_some() {
         line.refuse_several_programs("a number of ranks on each host")?;
     }
-    let ranks = number(line, arguments, &["-n", "-np", "--np", "--n"])?;
-    let ranks = if line.has_several_programs() { of_all_programs(line, arguments)? } else { ranks };
+    let ranks = match line.has_several_programs() {
+        true => Some(of_all_programs(line, &words)?),
+        false => number(line, arguments, &RANKS)?,
+    };
     let room = per_host.map_or(slots, |each| each.saturating_mul(allocation.hosts.len()));
     let ranks = ranks.unwrap_or(room);
     if ranks > room && per_host.is_some() || ranks.max(room) > MOST_RANKS {
@@ -158,17 +160,15 @@ fn number(
 }
 
 /// The ranks of several programs together; each has its own number.
-fn of_all_programs(
-    line: &LaunchLine<'_>,
-    arguments: Arguments<'_>,
-) -> Result<Option<usize>, InputError> {
-    let parts = arguments.words().filter(|word| *word == ":").count() + 1;
-    let given = arguments.values(&["-n", "-np", "--np", "--n"]).count();
-    if given < parts {
-        let found = format!("{} with a number of ranks for {given}", counted(parts, "program"));
-        return Err(line.wrong(&found, "-n RANKS before each program"));
+fn of_all_programs(line: &LaunchLine<'_>, words: &[String]) -> Result<usize, InputError> {
+    let mut ranks = 0_usize;
+    for part in words.split(|word| word == ":") {
+        let found = "one of several programs without its number of ranks";
+        let of_part = number(line, Arguments::new(part), &RANKS)?;
+        let of_part = of_part.ok_or_else(|| line.wrong(found, "-n RANKS before each program"))?;
+        ranks = ranks.saturating_add(of_part);
     }
-    Ok(arguments.ranks())
+    Ok(ranks)
 }
 
 /// More ranks than the job has room for.

@@ -133,7 +133,9 @@ mod tests {
     #[test]
     fn several_programs_have_numbers_of_ranks_and_nothing_of_their_own() {
         for (line, found) in [
-            ("mpirun -np 3 ./a : ./b", "2 programs with a number of ranks for 1"),
+            ("mpirun -np 3 ./a : ./b", "one of several programs without its number of ranks"),
+            ("mpirun -np 2 -np 3 ./a : ./b", "one of several programs without its number"),
+            ("mpirun -np 3 ./a : -np x ./b", "found -n x, expected a number of ranks"),
             ("mpirun -np 1 ./a : -np 1 numactl -l ./b", "with a program that binds them"),
             ("mpirun -ppn 1 -np 1 ./a : -np 1 ./b", "with a number of ranks on each host"),
             ("mpiexec --cpu-bind depth -n 1 ./a : -n 1 ./b", "with mpiexec of PALS"),
