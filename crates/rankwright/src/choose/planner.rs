@@ -285,12 +285,13 @@ impl<'a> Planner<'a> {
         })
     }
 
-    /// Whether the launcher's default is as good as the best candidate, which saves a share of the run
-    /// time.
+    /// Whether the best candidate, which saves a share of the run time, is not known to be better than the
+    /// launcher's default. The run times of a program with traffic beside MPI are unknown.
     fn gains_nothing(&self, of_best: Option<Gain>) -> bool {
-        let wants_time = self.options.objective != Objective::Waiting;
+        let beside_mpi = self.workload.jobs.iter().any(|job| !job.seen.beside_mpi.is_empty());
+        let wants_time = self.options.objective != Objective::Waiting && !beside_mpi;
         negligible_communication(self.workload).is_some()
-            || (wants_time && of_best.is_some_and(|gain| gain.is_none()))
+            || (wants_time && of_best.is_some_and(|gain| !gain.is_proven()))
     }
 
     /// All strategies that take part in every comparison.

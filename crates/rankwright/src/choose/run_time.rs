@@ -154,11 +154,6 @@ pub(crate) fn model_error(cluster: &Cluster, by: Basis) -> f64 {
 }
 
 impl Gain {
-    /// Whether nothing is gained.
-    pub(super) fn is_none(&self) -> bool {
-        self.share < NO_GAIN
-    }
-
     /// Whether it is larger than its error.
     #[must_use]
     pub fn is_proven(&self) -> bool {

@@ -28,6 +28,7 @@ mod smooth;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use objective::CLOSED_LOOP_FINISH;
 pub use objective::{OBJECTIVES, Objective, ObjectiveRule};
 pub use rule::Rule;
 pub use score::{Score, Waiting};

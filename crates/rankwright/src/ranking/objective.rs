@@ -51,7 +51,7 @@ const WAITING_FLOOR: f64 = 0.01;
 const LATE_POWER: i32 = 8;
 
 /// The largest delay of the finish in a closed loop for less waiting, as a share: 0.5 %.
-const CLOSED_LOOP_FINISH: f64 = 0.005;
+pub(crate) const CLOSED_LOOP_FINISH: f64 = 0.005;
 
 impl ObjectiveRule {
     /// By mapping: its loss, that is its ratio to the best; 1 for the best. Searches use

@@ -6,7 +6,7 @@ use super::{Facts, Verdict};
 use crate::choose::{Candidate, NO_GAIN, PlanError, RunTimes, negligible_communication};
 use crate::cluster::LevelKind;
 use crate::map::MapError;
-use crate::ranking::{Rule, Score, counts_as_equal, rank};
+use crate::ranking::{CLOSED_LOOP_FINISH, Rule, Score, counts_as_equal, rank};
 use crate::traffic::Job;
 use crate::units::Seconds;
 
@@ -48,7 +48,10 @@ impl Facts<'_> {
             return (Verdict::Unknown, format!("Unknown: traffic beside MPI ({beside}). {mpi}"));
         }
         if self.is_same(default, best) {
-            return (Verdict::NoGain, self.nothing_gained());
+            return match self.not_proven(default) {
+                Some(text) => (Verdict::NotProven, text),
+                None => (Verdict::NoGain, self.nothing_gained()),
+            };
         }
         if self.default_is_better(default, best) {
             let text = format!(
@@ -84,6 +87,23 @@ impl Facts<'_> {
         };
         self.plan.candidates[default].score.reference
             && rank(&[score(best), score(default)], &rule).best() == 1
+    }
+
+    /// The answer where the launcher's default is written because what the next best placement saves is
+    /// within the error; `None` if both count as equal.
+    fn not_proven(&self, default: usize) -> Option<String> {
+        if negligible_communication(self.workload).is_some() {
+            return None;
+        }
+        let next = self.plan.ranking.runner_up?;
+        let gain = self.gain(next).filter(|gain| gain.share > CLOSED_LOOP_FINISH)?;
+        let id = &self.plan.candidates[next].strategy;
+        let (name, share, error) = (id.name(), percent(gain.share), percent(gain.error));
+        Some(format!(
+            "No proven gain: {name} saves {share} (± {error}), which is within the error. The launcher's \
+             default is written; --strategy {id} writes {name}{}.",
+            self.merits(default, next)
+        ))
     }
 
     fn nothing_gained(&self) -> String {
@@ -165,9 +185,9 @@ impl Facts<'_> {
         if !gain.is_proven() {
             let written = self.plan.candidates[best].strategy.name();
             let text = format!(
-                "No proven gain: {written} and the launcher's default are equally good within the \
-                 error ({share} ± {error}). {}.",
-                self.why_written(default, best)
+                "No proven gain: {written} saves {share} (± {error}), which is within the error. \
+                 {written} is written{}; the default may be kept.",
+                self.merits(default, best)
             );
             return (Verdict::NotProven, text);
         }
@@ -194,17 +214,17 @@ impl Facts<'_> {
         nodes(best).zip(nodes(default)).filter(|(more, less)| more > less)
     }
 
-    /// Why the best is written although it may gain nothing: because messages wait less, if they do.
-    fn why_written(&self, default: usize, best: usize) -> String {
-        let written = self.plan.candidates[best].strategy.name();
+    /// What a placement that may gain nothing has beside run time: that messages wait less, if they do, and
+    /// the nodes that it takes.
+    fn merits(&self, default: usize, other: usize) -> String {
         let waiting = |at: usize| self.plan.candidates[at].score.total_waiting().0;
-        let less = waiting(best) < waiting(default);
-        let share = percent(1.0 - waiting(best) / waiting(default).max(f64::MIN_POSITIVE));
-        let why = if less { format!(" because messages wait {share} less") } else { String::new() };
-        let price = self.more_nodes(default, best).map_or(String::new(), |(more, less)| {
+        let less = waiting(other) < waiting(default);
+        let share = percent(1.0 - waiting(other) / waiting(default).max(f64::MIN_POSITIVE));
+        let why = if less { format!(", where messages wait {share} less") } else { String::new() };
+        let price = self.more_nodes(default, other).map_or(String::new(), |(more, less)| {
             format!(" (it takes {more} nodes instead of {less})")
         });
-        format!("{written} is written{why}{price}; the default may be kept")
+        format!("{why}{price}")
     }
 
     /// The answer for message timing without a recorded run: the ranks send at given rates.

@@ -148,6 +148,7 @@ fn a_gain_within_the_error_is_not_proven() {
     let light = "halo-2d:16:renumber,rate=150,length=256KiB,messages=150";
     let answer = answer(&recorded(light, &["a", "b"], 1.2, 0.8), &ALL);
     assert_eq!(answer.verdict, Verdict::NotProven, "{}", answer.text);
+    assert_eq!(answer.rows[0].role, Role::DefaultAndBest);
     insta::assert_snapshot!(answer.text);
 }
 
