@@ -248,6 +248,32 @@ fn short_runs_end_later_by_their_share() {
 }
 
 #[test]
+fn a_comparison_shows_the_default_before_the_best() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("r.json");
+    let file = file.to_str().unwrap();
+    let shown = |strategies: &str, by: &[&str]| {
+        let compare = ["-q", "compare", "pattern:ring:16:rate=100,messages=10", "--on", CLUSTER];
+        run(&[&compare[..], &["--report", file, "--strategies", strategies], by].concat());
+        let report: Value = serde_json::from_str(&fs::read_to_string(file).unwrap()).unwrap();
+        let row = report["strategies"]["rows"].as_array().unwrap().iter();
+        assert_eq!(row.filter(|row| row["name"] == report["strategies"]["default"]).count(), 1);
+        let placements = report["placements"].as_array().unwrap().clone();
+        placements
+            .iter()
+            .map(|it| format!("{} {}", it["role"], it["name"]).replace('"', ""))
+            .collect::<Vec<_>>()
+    };
+    let all = "random,blocked,drb";
+    assert_eq!(shown("random,cyclic", &["--for", "openmpi4"])[0], "default blocked:within=numa");
+    assert_eq!(shown("random,blocked", &[]), ["default blocked", "next random"]);
+    let by_bytes = shown(all, &["--by", "static"]);
+    assert_eq!(by_bytes[0], "default blocked", "{by_bytes:?}");
+    let by_model = shown(all, &["--by", "model"]);
+    assert_eq!(by_model[0], "default blocked", "{by_model:?}");
+}
+
+#[test]
 fn a_placement_of_several_workloads_has_the_digest_of_their_list() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("placement.json");

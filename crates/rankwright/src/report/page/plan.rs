@@ -53,10 +53,9 @@ impl Report {
             details: vec![basis(waiting.by, None, (waiting.calibrated, &waiting.rates))],
         };
         let best = candidates.iter().find(|candidate| candidate.strategy == waiting.best);
-        let best = best.map(|best| shown_as(PlacementRole::Best, best));
         let mut report = Self::new(Kind::Comparison, title, verdict)
             .with_workload_facts(workload)
-            .with_placements(cluster, workload, best.as_slice());
+            .with_placements(cluster, workload, &with_default(candidates, best));
         report.strategies = Some(StrategyTable::of_waiting(waiting, by_bytes));
         if !waiting.calibrated {
             report.lack(Unmeasured::Rates);
@@ -174,12 +173,12 @@ fn basis(by: Basis, share: Option<f64>, (calibrated, rates): (bool, &str)) -> St
 
 /// The launcher's default, the best and the next best, as far as they differ.
 fn shown<'a>(plan: &'a Plan, comparison: &Comparison) -> Vec<Shown<'a>> {
-    let best = plan.best();
     let Some(answer) = &comparison.answer else {
-        let next = plan.ranking.order().iter().map(|at| &plan.candidates[*at]);
-        let next = next.filter(|candidate| candidate.number != best.number).take(1);
-        let next = next.map(|candidate| shown_as(PlacementRole::Next, candidate));
-        return [shown_as(PlacementRole::Best, best)].into_iter().chain(next).collect();
+        let mut shown = with_default(&plan.candidates, Some(plan.best()));
+        let mut order = plan.ranking.order().iter().map(|at| &plan.candidates[*at]);
+        let next = order.find(|next| shown.iter().all(|it| it.name != next.strategy.to_string()));
+        shown.extend(next.map(|next| shown_as(PlacementRole::Next, next)));
+        return shown;
     };
     let rows = answer.rows.iter().filter_map(|row| {
         let role = match row.role {
@@ -191,6 +190,14 @@ fn shown<'a>(plan: &'a Plan, comparison: &Comparison) -> Vec<Shown<'a>> {
         Some(shown_as(role, plan.candidates.iter().find(made)?))
     });
     rows.collect()
+}
+
+/// The launcher's default, if it was compared, and the best, if that is another one.
+fn with_default<'a>(candidates: &'a [Candidate], best: Option<&'a Candidate>) -> Vec<Shown<'a>> {
+    let default = candidates.iter().find(|candidate| candidate.score.launcher_default);
+    let best = best.filter(|best| default.is_none_or(|it| it.strategy != best.strategy));
+    let default = default.map(|default| shown_as(PlacementRole::Default, default));
+    default.into_iter().chain(best.map(|best| shown_as(PlacementRole::Best, best))).collect()
 }
 
 fn shown_as(role: PlacementRole, candidate: &Candidate) -> Shown<'_> {

@@ -134,6 +134,11 @@ impl StrategyTable {
             row.finish_s = Some(score.last_arrival().0);
             row.role = (waiting_row.name == waiting.best).then_some(StrategyRole::Best);
         }
+        let default = static_rows.strategies.iter().position(|row| row.default);
+        if let Some(row) = default.and_then(|at| table.rows.get_mut(at)) {
+            table.default = Some(row.name.clone());
+            row.role = row.role.or(Some(StrategyRole::Default));
+        }
         Self { by: waiting.by, best: waiting.best.to_string(), reason: waiting.reason(), ..table }
     }
 }
