@@ -119,6 +119,12 @@ fn nothing_is_to_be_started_on_placeholders_for_hosts() {
     assert!(!commands.iter().any(starts), "{commands:?}");
     let titles = names(&report["commands"], "title");
     assert!(titles.iter().any(|title| title.contains("placeholders")), "{titles:?}");
+    let missing = report["missing"].as_array().unwrap();
+    let runs = missing.iter().filter_map(|it| it["snippet"].as_str());
+    let runs: Vec<&str> = runs.filter(|snippet| snippet.contains("rankwright run")).collect();
+    assert!(!runs.is_empty(), "{missing:?}");
+    let first = "# with the names of your hosts: --nodes HOSTLIST, or a cluster.toml\n";
+    assert!(runs.iter().all(|snippet| snippet.starts_with(first)), "{runs:?}");
 }
 
 /// A workload file with a job of this name, whose ranks send to each other.

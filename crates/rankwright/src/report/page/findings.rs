@@ -25,6 +25,9 @@ const COMPARE: Option<&str> = Some(
      {entry}rankwright run placement.json --compare default,placement -- {program}",
 );
 
+/// The code of the finding that hosts are placeholders.
+const HOSTS_INVENTED: &str = "hosts-invented";
+
 /// All findings. Codes never change.
 const FINDINGS: &[Row] = &[
     // Of the counters of devices.
@@ -104,7 +107,7 @@ const FINDINGS: &[Row] = &[
     ("bytes-rounded", Info, User, "", None),
     ("devices-left-out", Info, User, "", None),
     (
-        "hosts-invented",
+        HOSTS_INVENTED,
         Info,
         User,
         "name hosts with --nodes HOSTLIST, or give a cluster.toml of your cluster",
@@ -288,8 +291,16 @@ impl Report {
             false => "cluster.toml".to_owned(),
         };
         let placement = shell::quote(&names.placement);
+        // Nothing starts on hosts that are not there.
+        let invented = self.findings.iter().any(|finding| finding.code == HOSTS_INVENTED);
         let named = |snippet: &mut Option<String>| {
             let Some(text) = snippet else { return };
+            if invented && text.contains("rankwright run ") {
+                text.insert_str(
+                    0,
+                    "# with the names of your hosts: --nodes HOSTLIST, or a cluster.toml\n",
+                );
+            }
             *text = filled(text, &|token| match token {
                 "workload" => Some(workload.clone()),
                 "cluster" => Some(cluster.clone()),
