@@ -9,6 +9,7 @@ use rankwright::report::Comparison;
 use rankwright::report::page::{Found, Names, Report};
 use rankwright::report::partial::partial_records;
 use rankwright::report::triage::Triage;
+use rankwright::traffic::Workload;
 use rankwright::traffic::expansion::Expansion;
 use rankwright::traffic::read::profile_file;
 
@@ -97,7 +98,12 @@ pub(crate) fn names_of(
     }
 }
 
-/// The program and its arguments for a shell; `./app` if the user gave none.
-pub(crate) fn program_text(words: &[String]) -> String {
-    if words.is_empty() { "./app".to_owned() } else { shell::join(words) }
+/// The program and its arguments for a shell. If the user gave none it is that of the recorded run, as in the
+/// launch files, or `./app`.
+pub(crate) fn program_text(words: &[String], workload: &Workload) -> String {
+    match (words, &workload.jobs[..]) {
+        ([], [job]) if !job.seen.hosts.is_empty() => shell::quote(&format!("./{}", job.name)),
+        ([], _) => "./app".to_owned(),
+        _ => shell::join(words),
+    }
 }

@@ -122,7 +122,8 @@ impl Compare {
                 reports::with_inputs(report, &whole, std::slice::from_ref(&self.workload))?;
             let on = (self.cluster.name(), lab::entry_to(&cluster));
             let ranks = workload.rank_count();
-            let names = reports::names_of(&self.workload, on, ranks, "./app".to_owned());
+            let program = reports::program_text(&[], &workload);
+            let names = reports::names_of(&self.workload, on, ranks, program);
             self.report.write(report, &names, verbosity)?;
         }
         if interrupt::requested() {

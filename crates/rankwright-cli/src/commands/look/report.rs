@@ -154,14 +154,14 @@ impl Report {
         let mut report = reports::of_plan(placed, (&plan, &comparison), verbosity)?;
         let quiet = Verbosity { quiet: true, ..*verbosity };
         let file = self.placing.file(&job, plan.best(), &quiet)?;
+        let program = program_text(&self.program, &job.workload);
         report.commands.push(Command {
             title: "Write the placement and its launch files".to_owned(),
-            text: as_place(&self.given, &program_text(&self.program)),
+            text: as_place(&self.given, &program),
             file: None,
         });
         let folder = Path::new(PLACEMENT).with_extension("launch");
         let launches = preview(&file, launcher, self.launcher.fabric(), &folder, line.as_ref());
-        let program = program_text(&self.program);
         let report = with_launches(report, launches, Path::new(PLACEMENT), &program);
         let names = reports::names(&self.placing, &job, program, entry);
         Ok((report, names))
@@ -231,7 +231,7 @@ impl Report {
         let report = reports::with_inputs(report, &whole, &[profile.to_owned()])?;
         let of_ranks = (&*file.strategy, &placement);
         let report = time_line::add(report, (&cluster, &workload), of_ranks, verbosity);
-        let program = program_text(&self.program);
+        let program = program_text(&self.program, &workload);
         let line = (!self.program.is_empty()).then(|| programs(&self.program)).transpose()?;
         let (fabric, folder) = (self.launcher.fabric(), path.with_extension("launch"));
         let launches = preview(&file, launcher, fabric, &folder, line.as_ref());

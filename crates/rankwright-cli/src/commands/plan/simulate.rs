@@ -238,7 +238,8 @@ impl Simulate {
         let page = reports::with_inputs(page, cluster, std::slice::from_ref(&self.workload))?;
         let on = (self.cluster.name(), lab::entry_to(cluster));
         let ranks = workload.rank_count();
-        let names = reports::names_of(&self.workload, on, ranks, "./app".to_owned());
+        let program = reports::program_text(&[], workload);
+        let names = reports::names_of(&self.workload, on, ranks, program);
         self.report.write(page, &names, verbosity)
     }
 

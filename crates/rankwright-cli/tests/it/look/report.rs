@@ -127,6 +127,21 @@ fn nothing_is_to_be_started_on_placeholders_for_hosts() {
     assert!(runs.iter().all(|snippet| snippet.starts_with(first)), "{runs:?}");
 }
 
+#[test]
+fn without_a_program_line_all_commands_name_the_recorded_program() {
+    let run = "testdata/timeline/bursts.rwp";
+    let on = ["--on", "testdata/timeline/cluster.toml", "--effort", "fast"];
+    let report = data(&[&[run], &on[..]].concat());
+    let program = format!(" ./{}", report["jobs"][0]["name"].as_str().unwrap());
+    let starts = names(&report["commands"], "text");
+    let starts: Vec<&str> = starts
+        .into_iter()
+        .filter(|text| text.contains(" -- ") && !text.contains(" check "))
+        .collect();
+    assert!(starts.len() >= 3, "{starts:?}");
+    assert!(starts.iter().all(|text| text.ends_with(&program)), "{starts:?}");
+}
+
 /// A workload file with a job of this name, whose ranks send to each other.
 fn job_file(folder: &Path, name: &str) -> String {
     let path = folder.join("jobs.toml");

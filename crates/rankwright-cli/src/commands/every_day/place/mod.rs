@@ -117,7 +117,7 @@ impl Place {
             ..reports::names(
                 &self.placing,
                 &job,
-                program_text(&self.program),
+                program_text(&self.program, &job.workload),
                 lab::entry_to(&job.cluster),
             )
         };
