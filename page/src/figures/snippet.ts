@@ -17,7 +17,9 @@ export function snippet(text: string, what: string, file?: string): HTMLElement 
   }
   buttons.append(said);
   const block = el("pre", { tabindex: 0, role: "region", "aria-label": what }, code);
-  return el("div", { class: "snippet" }, block, buttons);
+  // On paper a file has as many columns as its longest line leaves room for.
+  const longest = Math.max(...text.split("\n").map((line) => line.length));
+  return el("div", file ? { class: "snippet listing", style: `--longest: ${longest + 1}ch` } : { class: "snippet" }, block, buttons);
 }
 
 async function copy(text: string, code: HTMLElement, said: HTMLElement) {

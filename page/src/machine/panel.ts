@@ -33,7 +33,9 @@ function summary({ name, nodes, other_nodes, types, rates }: Machine): string {
     const nics = type.nics.length > 0 ? `, ${plural(type.nics.length, "NIC")}` : "";
     const gpus = type.gpus.length > 0 ? `, ${plural(type.gpus.length, "GPU")}` : "";
     const numas = new Set(numasOf(type).map(({ index }) => index)).size;
-    return `${plural(nodes.filter((node) => node.type === i).length, "node")} with ${plural(type.cores, "core")} in ${plural(numas, "NUMA node")}${nics}${gpus}`;
+    // A record of counters has no cores.
+    const cores = type.cores > 0 ? ` with ${plural(type.cores, "core")} in ${plural(numas, "NUMA node")}` : "";
+    return `${plural(nodes.filter((node) => node.type === i).length, "node")}${cores}${nics}${gpus}`;
   });
   const others = other_nodes > 0 ? ` ${plural(other_nodes, "other node")} of the cluster ${other_nodes === 1 ? "is" : "are"} not used.` : "";
   return `${name}: ${list(kinds)}.${others} Rates: ${rates}.`;
@@ -337,11 +339,12 @@ class MachineFigure {
     const squares = this.pages.divided ? "all nodes, or NUMA nodes where a node has too many cores for a page," : "all nodes,";
     const many = this.pages.count > 1 ? ` The small squares are ${squares} coloured by the bytes that they exchange with others; choose one to see it.${dots}` : "";
     const jobs = this.jobs.length > 1 ? " Each job has its own shade." : "";
-    const light = placed && this.opened.pairs ? " Point at a rank: its partners light up, in the colours of the matrix, by the bytes of both directions; a click holds it." : "";
+    const number = this.one === "Rank" ? "numbered with the first rank on it" : "with the number of the node on the first one that has ranks";
+    const light = placed && this.opened.pairs ? ` Point at a ${this.one === "Rank" ? "rank" : "number"}: its partners light up, in the colours of the matrix, by the bytes of both directions; a click holds it.` : "";
     const help = el("p", { class: "help controls", id: this.help }, "Keys: arrows go from rank to rank in the order of places, Page Up and Page Down by 16, Escape lets go.");
     this.root = figure({
       title: placed ? `Where the ranks run: ${placed.view.name}` : "The nodes",
-      caption: `Boxes are nodes, inside them NUMA nodes with a square per core, numbered with the first rank on it. The number after a NIC or GPU is its NUMA node.${jobs}${light}${many}`,
+      caption: `Boxes are nodes, inside them NUMA nodes with a square per core, ${number}. The number after a NIC or GPU is its NUMA node.${jobs}${light}${many}`,
       file: "machine",
       content: el("div", {}, this.controls(), this.all, this.surface, this.elsewhere, placed && this.readout, placed && help, this.partners),
       drawing: () => this.place.firstElementChild!.cloneNode(true) as SVGSVGElement,

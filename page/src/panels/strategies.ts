@@ -24,7 +24,7 @@ export function strategies(report: Report): Section | null {
   const caption = `${rows.length} placements, ${BY[by]}. Choose a column's name to sort.${intervals}`;
   const content = table({
     caption,
-    columns: used(columns(rows), rows),
+    columns: used(columns(rows, report.strategies.default), rows),
     rows,
     sortable: true,
     file: "strategies",
@@ -34,7 +34,7 @@ export function strategies(report: Report): Section | null {
   return { id: "strategies", title: "Strategies", content: [...why, content, ...notes] };
 }
 
-function columns(rows: StrategyRow[]): Column<StrategyRow>[] {
+function columns(rows: StrategyRow[], fallback: string | null): Column<StrategyRow>[] {
   const reach = gainReach(rows);
   const time = (name: string, of: (row: StrategyRow) => number | null, error?: (row: StrategyRow) => number | null): Column<StrategyRow> => ({
     name,
@@ -44,7 +44,7 @@ function columns(rows: StrategyRow[]): Column<StrategyRow>[] {
     show: (row) => measured(of(row), error?.(row) ?? null),
   });
   return [
-    { name: "Placement", value: (row) => row.name, show: placementName },
+    { name: "Placement", value: (row) => row.name, show: (row) => placementName(row, fallback) },
     { name: "Gain", numeric: true, value: (row) => row.gain, show: (row) => gain(row, reach) },
     time("Run time", (row) => row.run_time_s),
     time("Waiting", (row) => row.waiting_s, (row) => row.waiting_error_s),
@@ -68,8 +68,10 @@ function used(columns: Column<StrategyRow>[], rows: StrategyRow[]): Column<Strat
   return columns.filter((column) => rows.some((row) => column.value(row) !== null && column.value(row) !== ""));
 }
 
-function placementName(row: StrategyRow): Node {
-  const role = roleWord(row.role);
+/** The name with its roles: the launcher's default may be the best. */
+function placementName(row: StrategyRow, fallback: string | null): Node {
+  const both = row.role === "best" && row.name === fallback;
+  const role = both ? `${roleWord("best")}, ${roleWord("default")}` : roleWord(row.role);
   return el("span", {}, row.name, role && !row.name.startsWith("default of") ? el("span", { class: "role" }, role) : null);
 }
 

@@ -28,10 +28,10 @@ export function facts({ facts }: Report): Section | null {
 /** Hexadecimal digits of a digest that are shown. */
 const DIGITS = 12;
 
-/** The value of a fact, a command as it was typed; of a digest the first digits, and all of them under the pointer and in the data. */
+/** The value of a fact, a command as it was typed; of a digest the first digits, and all of them under the pointer, on paper and in the data. */
 function valueOf({ name, value }: Fact): Child[] {
   const digits = /^([a-z0-9]+:)?[0-9a-f]{40,}$/.test(value) ? value.indexOf(":") + 1 + DIGITS : 0;
-  return name.includes("digest") && digits > 0 ? [el("span", { title: value }, `${value.slice(0, digits)}…`)] : name === "command" ? [value] : prose(value);
+  return name.includes("digest") && digits > 0 ? [el("span", { class: "digest", title: value }, el("span", {}, `${value.slice(0, digits)}…`))] : name === "command" ? [value] : prose(value);
 }
 
 export function commands({ commands }: Report): Section | null {

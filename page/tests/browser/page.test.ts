@@ -432,6 +432,46 @@ test("the switch changes the colours, and paper is light", { skip }, async () =>
   await page.close();
 });
 
+test("paper has files in columns, digests in full and tables that fit", { skip }, async () => {
+  const report = halo16();
+  const digest = `sha256:${"0123456789abcdef".repeat(4)}`;
+  report.facts.push({ group: "report", name: "digest of the cluster", value: digest });
+  const { page } = await browser.open(report, { width: 718 });
+  await page.emulateMedia({ media: "print", colorScheme: "light" });
+  const [height, line] = await page.locator(".listing pre code").evaluate((code) => [code.clientHeight, parseFloat(getComputedStyle(code).lineHeight)]);
+  assert.ok(height < 6 * line, `16 lines in ${height} px, a line has ${line} px`);
+  const shown = page.locator("#facts .digest");
+  assert.equal(await shown.innerText(), "");
+  assert.equal(await shown.evaluate((one) => getComputedStyle(one, "::after").content), `"${digest}"`);
+  const sizes = await page.locator("#strategies :is(td, th, th button, .role)").evaluateAll((all) => all.map((one) => getComputedStyle(one).fontSize));
+  assert.deepEqual([...new Set(sizes)], ["10px"]);
+  const [table, room] = await page.locator("#strategies table").evaluate((one) => [one.clientWidth, one.closest("section")!.clientWidth]);
+  assert.ok(table <= room, `${table} px in ${room} px`);
+  await page.close();
+});
+
+test("the sentence and the caption of the machine say what is known of it", { skip }, async () => {
+  const counted = counters();
+  counted.machine!.types.forEach((type) => (type.cores = 0));
+  const { page } = await browser.open(counted);
+  assert.match((await page.locator("#machine p").first().textContent())!, /: 4 nodes, 2 NICs/);
+  await page.close();
+  const grouped = halo16();
+  grouped.traffic!.aggregated = true;
+  const other = await browser.open(grouped);
+  const caption = (await other.page.locator("#machine figcaption").textContent())!;
+  assert.match(caption, /with the number of the node on the first one that has ranks.*Point at a number/);
+  await other.page.close();
+});
+
+test("the default that wins is called the default, too", { skip }, async () => {
+  const report = halo16();
+  Object.assign(report.strategies!, { best: "blocked", default: "blocked", rows: [{ ...report.strategies!.rows[1], name: "blocked" }] });
+  const { page } = await browser.open(report);
+  assert.equal(await page.locator("#strategies .role").textContent(), "best, launcher's default");
+  await page.close();
+});
+
 test("data that cannot be read is said in words", { skip }, async () => {
   const broken = halo16();
   broken.traffic!.bytes.length += 1;
