@@ -247,7 +247,8 @@ fn estimated(jobs: &[Job]) -> Option<&Estimated> {
 /// Ranks that computed with several threads and get one core.
 fn threads(facts: &Facts) -> Option<Weakness> {
     let mut jobs = facts.workload.jobs.iter().zip(facts.plan.best().placement.jobs());
-    let one_core = |ranks: &[RankPlacement]| ranks.iter().any(|rank| rank.cores.len() == 1);
+    // Ranks with more cores than others have them because the user said so.
+    let one_core = |ranks: &[RankPlacement]| ranks.iter().all(|rank| rank.cores.len() == 1);
     let (job, _) = jobs.find(|(job, placed)| job.seen.threaded && one_core(&placed.ranks))?;
     Some(Weakness::new(
         "threads-without-cores",
