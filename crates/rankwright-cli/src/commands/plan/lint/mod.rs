@@ -227,7 +227,7 @@ impl Lint {
         } else if !has_cluster {
             "neither the file nor --launcher-args name them; try with --on CLUSTER"
         } else {
-            "neither the file nor --launcher-args bind these ranks"
+            "neither the file nor --launcher-args bind them to PUs of the cluster description"
         };
         let ranks = counted(unknown, "rank");
         note(verbosity, format_args!("the PUs of {ranks} are unknown: {what}"));
