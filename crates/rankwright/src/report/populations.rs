@@ -90,6 +90,7 @@ impl PopulationReport {
             TimeEstimate::ComputeAndBytes | TimeEstimate::Bytes => Basis::Static,
         };
         let best = Population::preferred(populations, preference);
+        let error = model_error(cluster, basis);
         Self {
             by: match estimate {
                 TimeEstimate::Replay => "replay",
@@ -102,13 +103,13 @@ impl PopulationReport {
                 Preference::NodeHours => "node-hours",
             },
             best: best.map(|best| populations[best].nodes),
-            reason: reason(populations, preference),
+            reason: reason(populations, preference, error),
             memory_traffic_known: traffic.is_known(),
             computing_known: estimate != TimeEstimate::Bytes,
             rates: cluster.rates.name.clone(),
             calibrated: cluster.rates.calibrated,
             launcher_default: launcher_default.to_string(),
-            error: model_error(cluster, basis),
+            error,
             populations: populations.iter().map(PopulationRow::new).collect(),
             impossible: impossible(populations),
         }
@@ -277,7 +278,7 @@ fn impossible(populations: &[Population]) -> Vec<String> {
 }
 
 /// The number of nodes that is preferred, and how the fastest and the cheapest differ in run time and node-hours.
-fn reason(populations: &[Population], preference: Preference) -> String {
+fn reason(populations: &[Population], preference: Preference, error: f64) -> String {
     let fastest = Population::preferred(populations, Preference::Time);
     let cheapest = Population::preferred(populations, Preference::NodeHours);
     let (Some(fastest), Some(cheapest)) = (fastest, cheapest) else {
@@ -307,6 +308,8 @@ fn reason(populations: &[Population], preference: Preference) -> String {
     }
     let hours = |at: usize| populations[at].node_hours().unwrap_or_default();
     let (longer, more_hours) = (time(cheapest) / time(fastest), hours(fastest) / hours(cheapest));
+    let is_small = |share: f64| (TOLERANCE..=error).contains(&share);
+    let within = |share: f64| if is_small(share) { " (within the error)" } else { "" };
     match preference {
         Preference::Time => {
             let slower = match longer - 1.0 {
@@ -314,6 +317,7 @@ fn reason(populations: &[Population], preference: Preference) -> String {
                 more => times_or_percent(more, "more time", "as long"),
             };
             let less = 100.0 * (1.0 - 1.0 / more_hours);
+            let slower = format!("{slower}{}", within(longer - 1.0));
             let few = nodes(cheapest, takes);
             format!(
                 "{} {as_fast}. {few} {slower}, but {less:.0} % fewer node-hours.",
@@ -328,7 +332,7 @@ fn reason(populations: &[Population], preference: Preference) -> String {
                         "{few} the fewest node-hours, and no other number takes much less time."
                     );
                 }
-                less => format!("{:.0} % less time", 100.0 * less),
+                less => format!("{:.0} % less time{}", 100.0 * less, within(less)),
             };
             let more = times_or_percent(more_hours - 1.0, "more node-hours", "the node-hours");
             let few = nodes(cheapest, costs);
