@@ -53,7 +53,7 @@ pub(crate) struct Compare {
     #[arg(long, value_enum)]
     by: Option<By>,
     /// Strategies to compare, separated by commas, like blocked,drb:seed=3 [default: all]
-    #[arg(long, value_name = "LIST")]
+    #[arg(long, value_name = "LIST", alias = "strategy")]
     strategies: Option<String>,
     /// Compare with what this launcher does by default, as `place` does [default: blocked]
     #[arg(long = "for", value_name = "LAUNCHER", value_parser = LAUNCHER_NAME)]

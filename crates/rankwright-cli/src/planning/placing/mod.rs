@@ -35,7 +35,7 @@ pub(crate) struct PlacingOptions {
     #[command(flatten)]
     pub(crate) cluster: ClusterOptions,
     /// Strategies to try, separated by commas, like blocked,drb:seed=3 [default: all]
-    #[arg(long, value_name = "LIST")]
+    #[arg(long, value_name = "LIST", alias = "strategy")]
     strategies: Option<String>,
     /// How jobs share nodes: exclusive-full, exclusive-half (half of the cores of twice as many nodes),
     /// shared, shared:K (K jobs per node), shared:apart (on sockets of their own) [default: of several

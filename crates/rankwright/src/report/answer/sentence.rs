@@ -101,7 +101,7 @@ impl Facts<'_> {
         let (name, share, error) = (id.name(), percent(gain.share), percent(gain.error));
         Some(format!(
             "No proven gain: {name} saves {share} (± {error}), which is within the error. The launcher's \
-             default is written; --strategy {id} writes {name}{}.",
+             default is written; --strategies {id} writes {name}{}.",
             self.merits(default, next)
         ))
     }
@@ -132,12 +132,18 @@ impl Facts<'_> {
             None => match self.less_waiting_is_no_gain() {
                 Some(why) => format!("No placement helps here: {why}."),
                 None => format!(
-                    "No placement helps here: of {compared} strategies none is better than the \
-                     launcher's default{}.",
+                    "No placement helps here: of {compared} strategies none {}{}.",
+                    self.small_gain().unwrap_or("is better than the launcher's default".to_owned()),
                     self.on_one_node().unwrap_or_default()
                 ),
             },
         }
+    }
+
+    /// What the next best saves where that counts as nothing, if it is not 0.0 %.
+    fn small_gain(&self) -> Option<String> {
+        let gain = self.gain(self.plan.ranking.runner_up?).filter(|gain| gain.share >= NO_GAIN)?;
+        Some(format!("saves more than {} of the run time", percent(gain.share)))
     }
 
     /// The number of strategies that had no time to begin.

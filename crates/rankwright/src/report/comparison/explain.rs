@@ -216,12 +216,20 @@ impl ByTimes<'_> {
         let default = ranking.launcher_default();
         // The default wins against mappings that are a little better.
         let least = ranking.order().iter().copied().find(|at| ranking.loss(*at) <= 1.0);
+        let is_close = ranking.loss(best) <= 1.0 + TOLERANCE;
         match (least.filter(|at| Some(best) == default && *at != best), default) {
-            (Some(least), _) => format!(
+            (Some(least), _) if is_close => format!(
                 "{}, the launcher's default, is within {} of {}, the best of {compared}.\
                  {DEFAULT_WILL_DO} {}",
                 name(&self.candidates[best]),
                 limit(),
+                name(&self.candidates[least]),
+                self.times(least, &[(best, "")])
+            ),
+            (Some(least), _) => format!(
+                "{}, the launcher's default, is kept: that {}, the best of {compared}, is better is not \
+                 proven. {}",
+                name(&self.candidates[best]),
                 name(&self.candidates[least]),
                 self.times(least, &[(best, "")])
             ),

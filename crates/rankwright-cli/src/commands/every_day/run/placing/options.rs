@@ -49,7 +49,7 @@ pub(crate) struct PlacingOptions {
     #[command(flatten)]
     pub(crate) programs: ProgramsOption,
     /// Strategy to place by [default: the best of those that --effort allows]
-    #[arg(long, value_name = "STRATEGY", requires = "profile")]
+    #[arg(long, value_name = "STRATEGY", alias = "strategies", requires = "profile")]
     pub(crate) strategy: Option<String>,
     /// Time to spend before the job starts: `fast` (at most about a second, no simulation), `normal`
     /// or `best` (as `place` searches, with the expected run time) [default: fast]
