@@ -40,7 +40,7 @@ class Pairing:
         gain_half_width: Of profiles, half the width of the 95 % interval of the gain; ``None`` where it is not
             known. A gain below it makes the answer ``no difference``.
         notes: Of profiles, what weakens the answer, and which resource decides; a sentence each.
-        by_clocks: Jobs that were replayed by their clocks, because their calls were not recorded.
+        by_clocks: Jobs that were replayed by their clocks, because their calls were not recorded or are one-sided.
     """
 
     def __init__(

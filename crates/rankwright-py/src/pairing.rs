@@ -122,7 +122,7 @@ pub(crate) fn pair_profiles(
         let width = prediction.gain_half_width(&pairing, pair_options.objective, copies);
         let mut notes = recorded.notes.clone();
         notes.extend(deciding_resources(cluster, &recorded, &pairing, copies));
-        let by_clocks = recorded.by_clocks.iter().map(|job| names[*job].clone()).collect();
+        let by_clocks = recorded.by_clocks.iter().map(|by| names[by.job].clone()).collect();
         let paired = Paired::new(&set, &pairing, width, notes);
         Ok((paired, beside(&recorded, options.with_itself), by_clocks))
     })

@@ -185,8 +185,8 @@ pub(crate) fn replay(
         }
         let (name, placement) = placement_of(placement, cluster, workload)?;
         let begin = Instant::now();
-        let names: Vec<String> = workload.jobs.iter().map(|job| job.name.clone()).collect();
-        let (replayer, _) = Replayer::of_jobs(&workload.jobs, &names)?;
+        let profiles = workload.jobs.iter().filter_map(|job| job.seen.events.as_ref());
+        let replayer = Replayer::open(&profiles.collect::<Vec<_>>())?;
         let mut observer =
             |progress: &Progress| watch.tell(|| "replay".to_owned(), share(progress));
         let replayed = replayer.replay(cluster, &placement, options, &mut observer)?;

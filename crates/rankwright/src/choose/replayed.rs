@@ -11,7 +11,7 @@ use crate::map::Problem;
 use crate::parallel;
 use crate::ranking::{Rule, Score, rank};
 use crate::sim::Progress;
-use crate::sim::replay::{ReplayError, ReplayOptions, Replayer};
+use crate::sim::replay::{ReplayError, ReplayOptions, Replayer, why_by_clocks};
 use crate::statistics::median;
 use crate::traffic::Workload;
 
@@ -100,10 +100,8 @@ fn replay_all(
         let placement = &mappings[at].placement;
         let how = ReplayOptions::default();
         let replayed = replayer.replay(problem.cluster, placement, how, &mut observer)?;
-        let left_out = replayed.left_out.iter().next();
-        let why = match left_out {
-            // The clocks have what these calls send.
-            Some((what, count)) => Some(format!("the replay would leave out {count} {what}")),
+        let why = match why_by_clocks(&replayed.left_out) {
+            Some(why) => Some(why),
             None if too_long => Some(
                 "the collective calls are more messages than this effort allows; \
                  `simulate --replay` replays one placement"

@@ -1,7 +1,14 @@
+use std::ops::ControlFlow;
+use std::path::Path;
+
 use proptest::prelude::*;
 
 use super::*;
+use crate::cluster::read::built_in;
 use crate::statistics::Estimate;
+use crate::traffic::Job;
+use crate::traffic::read::events::sample::{Payload, write_files, write_profile};
+use crate::traffic::read::events::store;
 use crate::units::{Bytes, Seconds};
 
 const NAMES: [&str; 8] = ["BT", "CG", "EP", "FT", "IS", "LU", "MG", "SP"];
@@ -303,4 +310,44 @@ fn copies_do_not_narrow_the_interval_of_the_gain() {
             assert_near(width.unwrap(), 0.01 / 2.0_f64.sqrt(), 1e-12);
         }
     }
+}
+
+/// A job of two ranks, recorded, with the clocks of this workload.
+fn recorded(folder: &Path, payload: &Payload, clocks: &str) -> Job {
+    std::fs::create_dir(folder).unwrap();
+    let profile = write_profile(folder, 2);
+    let payloads = [payload.clone(), payload.clone()];
+    store::add(&profile, &write_files(folder, &payloads)).unwrap();
+    let mut job = crate::traffic::open(clocks).unwrap().jobs.remove(0);
+    job.seen.events = Some(profile);
+    job
+}
+
+#[test]
+fn jobs_with_one_sided_calls_are_replayed_by_clocks() {
+    let folder = tempfile::tempdir().unwrap();
+    let clocks = "pattern:all-to-all:2:rate=1000,length=1MB,messages=20,in_step=true";
+    let one_sided = Payload::new(2).event(12, &[3]).event(12, &[3]);
+    let barrier = Payload::new(2).event(9, &[0, 0, 0, 0, 0]);
+    let mut silent = recorded(&folder.path().join("silent"), &one_sided, clocks);
+    silent.sources.clear();
+    let jobs = [
+        recorded(&folder.path().join("rma"), &one_sided, clocks),
+        recorded(&folder.path().join("barrier"), &barrier, clocks),
+        silent,
+    ];
+    let names = ["rma", "barrier", "silent"].map(str::to_owned);
+    let known = KnownUse::new(&[], &names, &jobs, &mut |_| Ok(String::new())).unwrap();
+    let cluster = built_in::find("paper:2013").unwrap().cluster();
+    let options = PredictOptions::default();
+    let mut observer = |_: usize, _: &crate::sim::Progress| ControlFlow::Continue(());
+    let found =
+        Recorded::replay(&cluster, (&jobs, names.into()), known, &options, &mut observer).unwrap();
+    let by_clocks: Vec<usize> = found.by_clocks.iter().map(|by| by.job).collect();
+    assert_eq!(by_clocks, [0]);
+    let note = "replayed by clocks, because the replay would leave out 4 one-sided calls: rma";
+    assert_eq!(found.notes[0], note);
+    // All messages of the clocks, and the calls of the others.
+    let messages: Vec<u64> = found.prediction.alone.iter().map(|alone| alone.messages).collect();
+    assert_eq!(messages, [40, 2, 0]);
 }

@@ -14,7 +14,7 @@ use super::{Answer, Objective, Pairing, PredictError, PredictOptions, Prediction
 use crate::cluster::Cluster;
 use crate::placement::JobShape;
 use crate::sim::Progress;
-use crate::sim::replay::{ReplayError, Replayer};
+use crate::sim::replay::{ByClocks, ReplayError, Replayer};
 use crate::traffic::Job;
 
 /// Jobs with what they lose beside each other.
@@ -26,8 +26,8 @@ pub struct Recorded {
     pub prediction: Prediction,
     /// What is known of their use of memories.
     pub memory: Vec<MemoryRow>,
-    /// The jobs that were replayed by their clocks, because their calls were not recorded.
-    pub by_clocks: Vec<usize>,
+    /// The jobs that were replayed by their clocks, because their calls were not recorded or are one-sided.
+    pub by_clocks: Vec<ByClocks>,
     /// What weakens the prediction, a sentence each.
     pub notes: Vec<String>,
 }
@@ -48,7 +48,7 @@ impl Recorded {
     ) -> Result<Self, PredictError> {
         let (replayer, by_clocks) = Replayer::of_jobs(jobs, &names).map_err(ReplayError::from)?;
         let prediction = predict(cluster, &replayer, &names, options, observer)?;
-        let mut notes: Vec<String> = noted_clocks(&by_clocks, &names).into_iter().collect();
+        let mut notes = noted_clocks(&by_clocks, &names);
         notes.extend(not_replayed(&prediction, &names));
         notes.extend(assumed_rates(cluster));
         notes.extend(known_use::notes(&known, &names));
@@ -71,15 +71,16 @@ impl Recorded {
     }
 }
 
-/// A note on jobs that were replayed by their clocks.
-fn noted_clocks(by_clocks: &[usize], names: &[String]) -> Option<String> {
-    let names: Vec<&str> = by_clocks.iter().map(|job| names[*job].as_str()).collect();
-    (!names.is_empty()).then(|| {
-        format!(
-            "replayed by clocks, because the calls were not recorded (profile --events): {}",
-            names.join(", ")
-        )
-    })
+/// Notes on jobs that were replayed by their clocks, one for each reason.
+fn noted_clocks(by_clocks: &[ByClocks], names: &[String]) -> Vec<String> {
+    let mut by_reason: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for ByClocks { job, why } in by_clocks {
+        by_reason.entry(why).or_default().push(&names[*job]);
+    }
+    let note = |(why, names): (&str, Vec<&str>)| {
+        format!("replayed by clocks, because {why}: {}", names.join(", "))
+    };
+    by_reason.into_iter().map(note).collect()
 }
 
 /// A note on pairs that were not replayed together.

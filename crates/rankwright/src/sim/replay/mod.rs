@@ -98,9 +98,6 @@ pub enum ReplayError {
     },
 }
 
-/// The most messages of a job that is replayed by its clocks; of longer ones a part is replayed.
-const MOST_MESSAGES_OF_CLOCKS: u64 = 200_000;
-
 /// The result of a replay.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Replayed {
@@ -141,6 +138,23 @@ pub struct ReplayedMessages {
     pub sends: Vec<MessageEnd>,
     /// At their receivers.
     pub receives: Vec<MessageEnd>,
+}
+
+/// A job that is replayed by its clocks, not by its calls.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ByClocks {
+    /// Its position among the jobs.
+    pub job: usize,
+    /// Why, in words.
+    pub why: String,
+}
+
+/// Why a run is better left to its clocks, which have what these calls send; `None` if the replay leaves out
+/// no call.
+#[must_use]
+pub fn why_by_clocks(left_out: &BTreeMap<&'static str, u64>) -> Option<String> {
+    let (what, count) = left_out.iter().next()?;
+    Some(format!("the replay would leave out {count} {what}"))
 }
 
 /// Runs, one for each job, that are replayed under one placement after the other.
@@ -205,40 +219,19 @@ impl Replayer {
         self
     }
 
-    /// One more job, as its profile recorded it.
-    ///
-    /// # Errors
-    /// As [`Replayer::open`].
-    pub fn with_profile(mut self, profile: &Path) -> Result<Self, InputError> {
-        self.scripts.extend(Script::open_while(profile, &mut || true)?);
-        Ok(self)
-    }
-
-    /// Jobs, each by its calls where those were recorded, else by its clocks; and the positions of the latter.
+    /// Jobs, each by its calls where those were recorded and a replay has its one-sided ones, else by its clocks;
+    /// and which ones are replayed by clocks.
     ///
     /// # Errors
     /// As [`Replayer::open`], or if a job has neither calls nor message timing.
-    pub fn of_jobs(jobs: &[Job], names: &[String]) -> Result<(Self, Vec<usize>), InputError> {
-        let (mut replayer, mut by_clocks) = (Self { scripts: Vec::new() }, Vec::new());
+    pub fn of_jobs(jobs: &[Job], names: &[String]) -> Result<(Self, Vec<ByClocks>), InputError> {
+        let (mut scripts, mut by_clocks) = (Vec::new(), Vec::new());
         for (position, (job, name)) in jobs.iter().zip(names).enumerate() {
-            if let Some(profile) = &job.seen.events {
-                replayer = replayer.with_profile(profile)?;
-                continue;
-            }
-            if job.sources.is_empty() {
-                let expected = "a profile made with `rankwright profile --events`, or another with message timing";
-                return Err(InputError::new(
-                    format!("job `{name}`"),
-                    "no message timing",
-                    expected,
-                ));
-            }
-            by_clocks.push(position);
-            let program =
-                Program::of_clocks(job, program::computing(job), MOST_MESSAGES_OF_CLOCKS, 1);
-            replayer = replayer.with_program(program);
+            let (script, why) = Script::of_job(job, name)?;
+            scripts.push(script);
+            by_clocks.extend(why.map(|why| ByClocks { job: position, why }));
         }
-        Ok((replayer, by_clocks))
+        Ok((Self { scripts }, by_clocks))
     }
 
     /// The number of ranks of each job.

@@ -4,15 +4,20 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::program::{Play, Program};
+use super::program::{Play, Program, computing};
 use super::rank::RankState;
+use super::why_by_clocks;
 use crate::files::InputError;
 use crate::ids::Rank;
+use crate::traffic::Job;
 use crate::traffic::expansion::library::Library;
 use crate::traffic::expansion::schedule::Group;
 use crate::traffic::read::events::matching::Matching;
-use crate::traffic::read::events::steps::{Exchange, Step, Steps};
+use crate::traffic::read::events::steps::{Exchange, ONE_SIDED, Step, Steps};
 use crate::traffic::read::events::store::Recording;
+
+/// The most messages of a job that is replayed by its clocks; of longer ones a part is replayed.
+const MOST_MESSAGES_OF_CLOCKS: u64 = 200_000;
 
 /// What the ranks of a job do.
 #[derive(Debug)]
@@ -49,6 +54,30 @@ impl Script {
         Ok(Some(Self::Recorded(Box::new(Recorded { recording, shared }))))
     }
 
+    /// A job by its calls where those were recorded and the replay has its one-sided ones, else by its clocks, and
+    /// why.
+    pub(super) fn of_job(job: &Job, name: &str) -> Result<(Self, Option<String>), InputError> {
+        let mut why = "the calls were not recorded (profile --events)".to_owned();
+        if let Some(profile) = &job.seen.events {
+            let script = Self::open_while(profile, &mut || true)?.expect("nothing ends it");
+            let mut left_out = script.left_out()?;
+            // Programs of clocks have no messages to other jobs either.
+            left_out.retain(|what, _| *what == ONE_SIDED);
+            match why_by_clocks(&left_out) {
+                // Without clocks nothing is sent.
+                Some(lacks) if !job.sources.is_empty() => why = lacks,
+                _ => return Ok((script, None)),
+            }
+        }
+        if job.sources.is_empty() {
+            let expected =
+                "a profile made with `rankwright profile --events`, or another with message timing";
+            return Err(InputError::new(format!("job `{name}`"), "no message timing", expected));
+        }
+        let program = Program::of_clocks(job, computing(job), MOST_MESSAGES_OF_CLOCKS, 1);
+        Ok((Self::Program(program), Some(why)))
+    }
+
     /// The same for another thread, with an open file of its own.
     pub(super) fn again(&self) -> Result<Self, InputError> {
         Ok(match self {
@@ -66,6 +95,24 @@ impl Script {
             Self::Recorded(run) => run.recording.ranks() as usize,
             Self::Program(program) => program.ranks(),
         }
+    }
+
+    /// The calls that a replay leaves out, and how often.
+    fn left_out(&self) -> Result<BTreeMap<&'static str, u64>, InputError> {
+        let mut left_out = BTreeMap::new();
+        let Self::Recorded(run) = self else { return Ok(left_out) };
+        for rank in (0..run.recording.ranks()).map(Rank) {
+            let mut steps = Steps::new(&run.recording, &run.shared.matching, rank, |_| true)?;
+            while let Some(step) = steps.next() {
+                if let Step::Wait(count) = step? {
+                    drop(steps.awaited(count));
+                }
+            }
+            for (what, count) in steps.left_out() {
+                *left_out.entry(*what).or_default() += count;
+            }
+        }
+        Ok(left_out)
     }
 
     /// Its communicators with the nodes of their ranks.

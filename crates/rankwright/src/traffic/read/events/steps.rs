@@ -19,6 +19,9 @@ use crate::traffic::expansion::library::Library;
 use crate::traffic::expansion::schedule::{Group, Phase, Schedule};
 use crate::units::Seconds;
 
+/// Calls that no step represents: what they send is known only as flows.
+pub const ONE_SIDED: &str = "one-sided calls";
+
 /// One step of a rank.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Step<'a> {
@@ -267,7 +270,7 @@ impl<'a> Steps<'a> {
                 self.add_collective(self.matching.communicator(self.rank, communicator), end);
             }
             Call::Creation { .. } => self.add_later(Exchanges::None, end),
-            Call::Other(CallClass::OneSided) => self.leave_out("one-sided calls"),
+            Call::Other(CallClass::OneSided) => self.leave_out(ONE_SIDED),
             Call::Polls { .. } | Call::Probe(_) | Call::Free { .. } | Call::Other(_) => {}
         }
     }
