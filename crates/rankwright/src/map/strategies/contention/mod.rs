@@ -57,13 +57,18 @@ const HEATS: [f64; 4] = [0.1, 0.03, 0.3, 1.0];
 /// often wrong. The fluid rejects placements that really finish late.
 const PATIENCE: f64 = 4.0;
 
-/// The rounds of a search. Where the first finds no better mapping than the starts, a longer one rarely
-/// does. The third is for searches that were still finding much better mappings when the second ended: one
-/// in twelve of those with few ranks, where it takes a few seconds.
-const ROUNDS: [Round; 3] = [
-    Round { share: 0.25, least_gain: 2e-3 },
-    Round { share: 1.0, least_gain: 0.05 },
-    Round { share: 4.0, least_gain: 0.0 },
+/// The rounds of a search, and the ways to walk each: the first whose `least_gain` the round before reached,
+/// if there is one. Where the first round finds no better mapping than the starts, a longer one rarely does.
+/// The third is for searches that were still finding better mappings when the second ended: much better
+/// ones with one in twelve of those with few ranks, better ones with another one in twelve. It takes a few
+/// seconds, or as long again as both before.
+const ROUNDS: [&[Round]; 3] = [
+    &[Round { share: 0.25, chains: usize::MAX, least_gain: 0.0 }],
+    &[Round { share: 1.0, chains: usize::MAX, least_gain: 2e-3 }],
+    &[
+        Round { share: 4.0, chains: usize::MAX, least_gain: 0.05 },
+        Round { share: 2.0, chains: 2, least_gain: 0.015 },
+    ],
 ];
 
 /// With how many ranks there is a third round at most.
@@ -74,7 +79,9 @@ const FEW_RANKS: usize = 160;
 struct Round {
     /// The length of its chains, as a share of the steps of one chain.
     share: f64,
-    /// By how much it must lower the cost for the next to follow: a share of the waiting or of the finish.
+    /// The number of its chains at most: those that ended best in the round before.
+    chains: usize,
+    /// By how much the round before must lower the cost: a share of the waiting or of the finish.
     least_gain: f64,
 }
 
@@ -166,11 +173,11 @@ impl Contention {
 
     /// The rounds. One if the user gave the steps or the time, or wants the best at any price; two with
     /// little effort or more ranks.
-    fn rounds(&self, ranks: usize, budget: &Budget) -> &'static [Round] {
-        const ONCE: &[Round] = &[Round { share: 1.0, least_gain: 0.0 }];
+    fn rounds(&self, ranks: usize, budget: &Budget) -> &'static [&'static [Round]] {
+        const ONCE: [&[Round]; 1] = [&[Round { share: 1.0, chains: usize::MAX, least_gain: 0.0 }]];
         match self.effort {
-            Effort::Best => ONCE,
-            _ if self.moves.is_some() || budget.time_passed().is_some() => ONCE,
+            Effort::Best => &ONCE,
+            _ if self.moves.is_some() || budget.time_passed().is_some() => &ONCE,
             Effort::Normal if ranks <= FEW_RANKS => &ROUNDS,
             Effort::Normal | Effort::Fast => &ROUNDS[..2],
         }
@@ -245,13 +252,21 @@ impl Contention {
         let (rounds, steps) =
             (self.rounds(problem.rank_count(), budget), self.steps(problem.rank_count()));
         let many = problem.rank_count() > MANY_RANKS.0;
-        let later = if many { chains.min(MANY_RANKS.1) } else { chains };
-        let chains_of = |round: usize| if round == 0 { chains } else { later } as f64;
+        let limit = |at: usize| if many && at > 0 { MANY_RANKS.1 } else { usize::MAX };
         // A third round is rare: progress does not wait for it.
         let usual = rounds.iter().enumerate().take(2);
-        let length: f64 = usual.map(|(at, round)| round.share * chains_of(at)).sum();
+        let length: f64 =
+            usual.map(|(at, ways)| ways[0].share * chains.min(limit(at)) as f64).sum();
         let mut numbers: Vec<usize> = (0..chains).collect();
-        for round in rounds {
+        let (mut scores, mut gain) = (Vec::new(), f64::INFINITY);
+        for (at, ways) in rounds.iter().enumerate() {
+            let way = ways.iter().find(|way| gain >= way.least_gain);
+            let Some(round) = way.filter(|_| !budget.is_over() || at == 0) else { break };
+            let most = round.chains.min(limit(at));
+            if most < numbers.len() {
+                let ranking = rank(&scores, &search.rule());
+                numbers = ranking.order().iter().map(|at| numbers[*at]).take(most).collect();
+            }
             let steps = (round.share * steps as f64) as u64;
             let share = round.share / length;
             let chain = |_: usize, number: &usize| {
@@ -268,22 +283,18 @@ impl Contention {
             };
             let placements = parallel::map(&numbers, threads, chain);
             let before = search.cost(&found[0]);
-            let scores: Vec<Score> =
-                placements.iter().map(|placement| search.score(placement)).collect();
-            if later < chains {
-                let ranking = rank(&scores, &search.rule());
-                numbers = ranking.order().iter().map(|at| numbers[*at]).take(later).collect();
-            }
-            for (score, placement) in scores.into_iter().zip(placements) {
+            scores = placements.iter().map(|placement| search.score(placement)).collect();
+            for (score, placement) in scores.iter().zip(placements) {
                 if found.iter().all(|(_, other)| *other != placement) {
-                    found.push((score, placement));
+                    found.push((*score, placement));
                 }
             }
             found = best_first(&search.rule(), found);
-            found.truncate(chains + 1);
-            if before - search.cost(&found[0]) < round.least_gain || budget.is_over() {
-                break;
+            // The best by simulation may be one that the third round beats by the fluid.
+            if at + 1 < ROUNDS.len() {
+                found.truncate(chains + 1);
             }
+            gain = before - search.cost(&found[0]);
         }
         found.into_iter().map(|(_, placement)| placement).collect()
     }
