@@ -12,6 +12,7 @@ use std::process::ExitCode;
 
 use rankwright::files::InputError;
 
+use crate::host::signals::interrupt;
 use crate::options::programs;
 use crate::options::site::Defaults;
 use crate::output::Verbosity;
@@ -21,6 +22,8 @@ pub(crate) use arguments::Run;
 
 impl Run {
     pub(crate) fn run(mut self, verbosity: &Verbosity) -> anyhow::Result<ExitCode> {
+        // SIGPIPE must not end the process before the folder of the launch files is removed.
+        interrupt::survive_closed_pipe();
         self.refuse_contradictions()?;
         self.take_defaults(verbosity)
             .map_err(|error| NotStarted::by_us_unless_known(error.into()))?;

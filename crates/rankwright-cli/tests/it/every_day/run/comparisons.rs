@@ -36,6 +36,22 @@ fn ways_are_compared_in_turn() {
 }
 
 #[test]
+fn a_comparison_that_nobody_reads_leaves_nothing_behind() {
+    let site = Site::new();
+    site.placement(&placement(4, false, &[("n0", 0), ("n1", 0)]));
+    let compare = ["run", "placement.json", "--compare", "default,placement", "--binding=exec"];
+    let repeat = ["--repeat=1", "--time-regex", r"time: ([\d.]+)", "--", "./app"];
+    let (reader, output) = std::io::pipe().unwrap();
+    let mut command = site.command(None, &[&compare[..], &repeat].concat());
+    command.stderr(output.try_clone().unwrap()).stdout(output);
+    drop(reader);
+    command.status().expect("it starts");
+    let names = std::fs::read_dir(site.path()).unwrap().map(|entry| entry.unwrap().file_name());
+    let hidden: Vec<_> = names.filter(|name| name.as_encoded_bytes()[0] == b'.').collect();
+    assert!(hidden.is_empty(), "{hidden:?}");
+}
+
+#[test]
 fn a_dry_run_shows_all_ways() {
     let site = Site::new();
     let placed = ["--profile", "app.rwp", "--on", "cluster.toml", "--binding", "exec"];
