@@ -66,7 +66,7 @@ pub const STACKS: &[Stack] = &[
     Stack {
         name: "ucx",
         summary: "UCX: UCX_NET_DEVICES",
-        default_summary: "the first of the nearest devices, the same for all ranks beside it",
+        default_summary: "the first device beside the NUMA node of the rank; the first of all where none is",
         kinds: &[NicKind::InfiniBand, NicKind::Ethernet],
         default: DefaultChoice::NearFirst,
         write: ucx::ucx,
