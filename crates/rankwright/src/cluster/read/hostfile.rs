@@ -35,7 +35,7 @@ pub fn parse(text: &str, file: &str) -> Result<Vec<Host>, InputError> {
     let mut hosts: Vec<Host> = Vec::new();
     // By host: its position, and the number of lines that name it without slots.
     let mut entries: BTreeMap<String, (usize, u32)> = BTreeMap::new();
-    let mut named = 0;
+    let (mut named, mut last) = (0, 0);
     for (index, line) in text.lines().enumerate() {
         let wrong = |actual: String| InputError::new(file, actual, EXPECTED).at_line(index + 1);
         let line = line.split('#').next().unwrap_or_default().trim();
@@ -43,6 +43,7 @@ pub fn parse(text: &str, file: &str) -> Result<Vec<Host>, InputError> {
             continue;
         }
         let (names, slots) = parse_line(line).map_err(wrong)?;
+        last = index + 1;
         named += names.len();
         if named > MOST_LINES {
             return Err(wrong(format!("hosts named more than {MOST_LINES} times")));
@@ -67,6 +68,12 @@ pub fn parse(text: &str, file: &str) -> Result<Vec<Host>, InputError> {
     }
     if hosts.is_empty() {
         return Err(InputError::new(file, "no host", EXPECTED));
+    }
+    // No host of a cluster is called 0.
+    if hosts.iter().all(|host| host.name.bytes().all(|byte| byte.is_ascii_digit())) {
+        let found =
+            "only numbers, as in a rank order (MPICH_RANK_ORDER), which `rankwright lint` reads";
+        return Err(InputError::new(file, found, EXPECTED).at_line(last));
     }
     // If some host is repeated for its slots, a host that is not repeated has one slot.
     let once_for_each_slot = entries.values().any(|(_, bare)| *bare > 1);
@@ -302,6 +309,7 @@ mod tests {
             ("n[0-999999]", "more than 100000 names"),
             ("n[1-60000]\nm[1-60000]", "hosts:2: found more than 100000 hosts"),
             ("name = \"x\"", "hosts:1: "),
+            ("0,4,1,5\n", "rank order (MPICH_RANK_ORDER)"),
         ] {
             let error = parse(text, "hosts").map(|_| text).expect_err(text);
             assert!(error.to_string().contains(part), "{text}: {error}");
