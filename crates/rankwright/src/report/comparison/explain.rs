@@ -227,8 +227,8 @@ impl ByTimes<'_> {
                 self.times(least, &[(best, "")])
             ),
             (Some(least), _) => format!(
-                "{}, the launcher's default, is kept: that {}, the best of {compared}, is better is not \
-                 proven. {}",
+                "{}, the launcher's default, is kept: {}, the best of {compared}, is not proven to be \
+                 better. {}",
                 name(&self.candidates[best]),
                 name(&self.candidates[least]),
                 self.times(least, &[(best, "")])
