@@ -59,9 +59,9 @@ const PATIENCE: f64 = 4.0;
 
 /// The rounds of a search, and the ways to walk each: the first whose `least_gain` the round before reached,
 /// if there is one. Where the first round finds no better mapping than the starts, a longer one rarely does.
-/// The third is for searches that were still finding better mappings when the second ended: much better
-/// ones with one in twelve of those with few ranks, better ones with another one in twelve. It takes a few
-/// seconds, or as long again as both before.
+/// The third is for searches that were still finding better mappings when the second ended. One in twelve of
+/// those with few ranks finds much better ones and gets a few seconds; one in twenty finds somewhat better
+/// ones and gets as long again as both rounds before.
 const ROUNDS: [&[Round]; 3] = [
     &[Round { share: 0.25, chains: usize::MAX, least_gain: 0.0 }],
     &[Round { share: 1.0, chains: usize::MAX, least_gain: 2e-3 }],
