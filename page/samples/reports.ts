@@ -1,6 +1,6 @@
 // Invented reports of every kind that the page shows.
 
-import type { Finding, Missing, Report, StrategyRow } from "../src/data.ts";
+import type { Finding, MeasuredWay, Missing, Report, StrategyRow } from "../src/data.ts";
 import { pack, random, traffic, type Pair } from "./pack.ts";
 import { loads, machine, placement, timeline, type Shape } from "./parts.ts";
 
@@ -253,6 +253,42 @@ export function counters(): Report {
   };
 }
 
+/** Run times of three programs, with long names of ways; one is not as predicted. */
+export function runTimes(): Report {
+  const ways: [string, string, number, number][] = [
+    ["ring", "default", 0.64, 0.86],
+    ["ring", "place", 0.65, 0.85],
+    ["ring", "placement.of.a.colleague.json", 2.5, 3.1],
+    ["two jobs at once", "default", 41, 43],
+    ["two jobs at once", "place", 12, 12.2],
+    ["lammps", "default", 0.4, 1.4],
+    ["lammps", "place", 0.39, 1.41],
+  ];
+  const measured = ways.map(([program, way, predicted_s, median_s]): MeasuredWay => {
+    const seconds = [0.97, 1.01, 1, 0.99, 1.04].map((factor) => median_s * factor);
+    return { program, way, is_first: way === "default", is_placed: way === "place", predicted_s, median_s, low_s: seconds[0], high_s: seconds[4], seconds };
+  });
+  return {
+    version: 1,
+    kind: "run-times",
+    title: "3 programs, predicted and measured",
+    verdict: { text: "Of two ways the predicted one is faster in 3 of 3 pairs.", outcome: "as-predicted", details: [] },
+    facts: [{ group: "run", name: "measured", value: "35 runs in 7 ways" }],
+    commands: [],
+    measured,
+    tables: [
+      {
+        title: "Run times",
+        caption: "The median of the runs of each way.",
+        columns: [{ name: "program", numeric: false }, { name: "way", numeric: false }, { name: "median", unit: "s", numeric: true }],
+        rows: measured.map(({ program, way, median_s }) => [program, way, median_s]),
+      },
+    ],
+    findings: [{ code: "run-time-not-predicted", severity: "info", addressee: "developer", text: "lammps: default took 3.50 times as long as predicted.", remedy: "" }],
+    missing: [],
+  };
+}
+
 /** Names that would become markup or script if the page let them. */
 export const HOSTILE = `</script><img src=x onerror="window.stolen=1">'"<!--\u2028&lt;b&gt;`;
 
@@ -276,5 +312,6 @@ export const SAMPLES: Record<string, () => Report> = {
   roomy,
   pair,
   counters,
+  "run-times": runTimes,
   hostile,
 };

@@ -23,6 +23,8 @@ export interface Report {
   devices?: DeviceLoad[];
   timeline?: Timeline;
   strategies?: StrategyTable;
+  /** Measured run times, beside predicted ones. */
+  measured?: MeasuredWay[];
   /** Tables of reports that are not about one placement: pairs, reproduced numbers. */
   tables?: Table[];
   findings: Finding[];
@@ -37,13 +39,14 @@ export type Kind =
   | "timeline"
   | "pair"
   | "reproduction"
-  | "counters";
+  | "counters"
+  | "run-times";
 
 /** Does it pay? */
 export interface Verdict {
   /** The first line of the command, such as "Expected run time 21.3 s instead of 24.5 s ...". */
   text: string;
-  outcome: "gain" | "less-waiting" | "less-traffic" | "no-gain" | "unknown" | "fault";
+  outcome: "gain" | "less-waiting" | "less-traffic" | "no-gain" | "as-predicted" | "not-as-predicted" | "unknown" | "fault";
   /** Each a sentence: the most that any placement can gain, why the winner won, what the error is. */
   details: string[];
 }
@@ -238,6 +241,23 @@ export interface StrategyRow {
   nodes: number;
   /** Why it is not evaluated further, if it was eliminated. */
   note: string | null;
+}
+
+/** The run times of a program started in one way, with the 95 % interval of their median. */
+export interface MeasuredWay {
+  /** Empty if there are no names of programs. */
+  program: string;
+  way: string;
+  /** The others of the program are compared with it. */
+  is_first: boolean;
+  /** It is the placement of `place`. */
+  is_placed: boolean;
+  predicted_s: number | null;
+  median_s: number;
+  low_s: number;
+  high_s: number;
+  /** All runs. */
+  seconds: number[];
 }
 
 export interface Table {

@@ -7,6 +7,7 @@ import { button, choice, el } from "./dom.ts";
 import { save } from "./figures/download.ts";
 import { machine } from "./machine/panel.ts";
 import { devices } from "./panels/devices.ts";
+import { runs } from "./panels/runs.ts";
 import { render, type Section } from "./panels/section.ts";
 import { strategies } from "./panels/strategies.ts";
 import { commands, facts, findings, missing, tables } from "./panels/text.ts";
@@ -25,6 +26,7 @@ const KINDS: Record<Report["kind"], string> = {
   pair: "Jobs that share nodes",
   reproduction: "Reproduction of published numbers",
   counters: "Counters of network devices",
+  "run-times": "Measured run times",
 };
 
 /** The sections in the order in which they are read. */
@@ -33,6 +35,7 @@ function sections(opened: Opened): Section[] {
   return [
     facts(report),
     commands(report),
+    runs(report),
     tables(report),
     traffic(opened),
     machine(opened),

@@ -94,6 +94,8 @@ pub mod launch;
 #[doc(hidden)]
 pub mod lint;
 #[doc(hidden)]
+pub mod measured;
+#[doc(hidden)]
 pub mod report;
 #[doc(hidden)]
 pub mod site;

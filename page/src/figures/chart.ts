@@ -52,7 +52,7 @@ export function ticksBelow(most: number, length: number): number[] {
 export interface Key {
   name: string;
   colour: string;
-  sign: "bar" | "line" | "dashed" | "dotted" | "tick";
+  sign: "bar" | "line" | "dashed" | "dotted" | "tick" | "dot" | "ring";
 }
 
 /** A legend of words with the signs of the chart before them. */

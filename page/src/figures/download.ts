@@ -65,15 +65,18 @@ function heading(title: string, keys: Key[], width: number): { drawing: SVGGElem
   for (const { name, colour, sign } of keys) {
     const room = 26 + name.length * 7.4 + 16;
     if (x > 8 && x + room > width) [x, y] = [8, y + LINE];
-    const dashes = { bar: null, tick: null, line: null, dashed: "7 4", dotted: "2 3" }[sign];
-    const thick = sign === "bar" ? 10 : 3;
-    drawing.append(
-      svg("path", { d: `M${x},${y + 11}h20`, stroke: colour, "stroke-width": thick, "stroke-dasharray": dashes }),
-      svg("text", { x: x + 26, y: y + 15 }, name),
-    );
+    drawing.append(signOf(sign, colour, x, y + 11), svg("text", { x: x + 26, y: y + 15 }, name));
     x += room;
   }
   return { drawing, height: y + (keys.length > 0 ? LINE : 0) + 6 };
+}
+
+/** The sign before a name of a legend, in the middle of its line. */
+function signOf(sign: Key["sign"], colour: string, x: number, y: number): SVGElement {
+  if (sign === "dot") return svg("circle", { cx: x + 10, cy: y, r: 5, fill: colour });
+  if (sign === "ring") return svg("circle", { cx: x + 10, cy: y, r: 4, fill: "none", stroke: colour, "stroke-width": 2 });
+  const dashes = { bar: null, tick: null, line: null, dashed: "7 4", dotted: "2 3" }[sign];
+  return svg("path", { d: `M${x},${y}h20`, stroke: colour, "stroke-width": sign === "bar" ? 10 : 3, "stroke-dasharray": dashes });
 }
 
 /** The same as a PNG, with two pixels per pixel of the drawing. */

@@ -11,6 +11,8 @@ const OUTCOMES: Record<Verdict["outcome"], string> = {
   "less-waiting": "Less waiting, the same run time",
   "less-traffic": "Less traffic, run time unknown",
   "no-gain": "Keep the default",
+  "as-predicted": "As predicted",
+  "not-as-predicted": "Not as predicted",
   unknown: "Cannot be told",
   fault: "Something is wrong",
 };
@@ -18,7 +20,7 @@ const OUTCOMES: Record<Verdict["outcome"], string> = {
 /** Kinds of report in which an outcome has another name. */
 const OTHER: Partial<Record<Report["kind"], Partial<Record<Verdict["outcome"], string>>>> = {
   placement: { fault: "Worse than the default" },
-  counters: { gain: "As predicted" },
+  "run-times": { fault: "Slower" },
   pair: { gain: "It pays to share", "no-gain": "Sharing gains nothing" },
 };
 

@@ -40,6 +40,13 @@ export function logTicks(least: number, most: number): number[] {
   return ticks.length > 1 ? ticks : least === most ? [least] : [least, most];
 }
 
+/** Ticks of a logarithmic scale of few powers of ten: 1, 2 and 5 times each power. */
+export function decimalTicks(least: number, most: number): number[] {
+  const ticks = [];
+  for (let power = Math.floor(Math.log10(least)); 10 ** power <= most; power++) ticks.push(...[1, 2, 5].map((factor) => factor * 10 ** power));
+  return ticks.filter((tick) => tick >= least && tick <= most);
+}
+
 /** The end of a scale of shares: the largest, rounded up to 1, 2 or 5 times a power of ten, and at most 1. */
 export function shareEnd(shares: Iterable<number>): number {
   let most = 0;

@@ -8,7 +8,7 @@ import type { Locator, Page } from "playwright-core";
 import type { Report } from "../../src/data.ts";
 import { pack } from "../../samples/pack.ts";
 import { machine, placement } from "../../samples/parts.ts";
-import { counters, halo16, halo4096, hostile, HOSTILE, oneNode, pair, roomy, SAMPLES, withoutTiming } from "../../samples/reports.ts";
+import { counters, halo16, halo4096, hostile, HOSTILE, oneNode, pair, roomy, runTimes, SAMPLES, withoutTiming } from "../../samples/reports.ts";
 import { open as openReport, UNBOUND } from "../../src/read/open.ts";
 import { count } from "../../src/words/format.ts";
 import { Browser, drawn, gesture, lacking, type Opening } from "./browser.ts";
@@ -462,6 +462,25 @@ test("the sentence and the caption of the machine say what is known of it", { sk
   const caption = (await other.page.locator("#machine figcaption").textContent())!;
   assert.match(caption, /with the number of the node on the first one that has ranks.*Point at a number/);
   await other.page.close();
+});
+
+test("runs are shown by program, beside what was predicted", { skip }, async () => {
+  const report = runTimes();
+  const { page } = await browser.open(report);
+  const figures = page.locator("#runs figure");
+  assert.equal(await figures.count(), 2);
+  const dots = figures.first().locator("svg circle");
+  assert.equal(await dots.count(), report.measured!.length);
+  const each = figures.last();
+  assert.equal(await each.locator("svg circle").count(), 15, "three ways of the first program, five runs each");
+  await each.locator("select").selectOption({ label: "lammps" });
+  assert.equal(await each.locator("svg circle").count(), 10);
+  await page.close();
+  const alone = { ...report, measured: report.measured!.slice(0, 2).map((way) => ({ ...way, program: "", predicted_s: null })) };
+  const without = await browser.open(alone);
+  assert.equal(await without.page.locator("#runs figure").count(), 1, "nothing was predicted");
+  assert.equal(await without.page.locator("#runs select").count(), 0, "one program");
+  await without.page.close();
 });
 
 test("the default that wins is called the default, too", { skip }, async () => {

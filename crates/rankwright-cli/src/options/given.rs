@@ -18,7 +18,7 @@ impl Given {
     /// it.
     pub(crate) fn first_of<Group: Args>(&self) -> Option<String> {
         let group = Group::augment_args(Command::new("group"));
-        group.get_arguments().find(|option| self.has(option)).and_then(shown)
+        group.get_arguments().filter(|option| self.has(option)).find_map(shown)
     }
 
     /// The option of a group with this identifier, if it was given a value other than its default.

@@ -28,7 +28,6 @@ mod candidates;
 mod evaluate;
 mod granted_tasks;
 mod nodes;
-mod paired_runs;
 mod permutation;
 mod planner;
 mod population;
@@ -54,7 +53,6 @@ pub use granted_tasks::{cores_of_task, free_cores_and_pus, granularity_of_tasks,
 #[doc(hidden)]
 pub use nodes::{NamedNodesError, named_nodes, nearest_nodes, nearest_of_number, useful_nodes};
 #[doc(hidden)]
-pub use paired_runs::{PairedDifference, PairedResult};
 #[doc(hidden)]
 pub use permutation::{CollectiveEffects, PermutationEffects};
 #[doc(hidden)]

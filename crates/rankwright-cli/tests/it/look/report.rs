@@ -311,6 +311,35 @@ fn a_placement_of_several_workloads_has_the_digest_of_their_list() {
 }
 
 #[test]
+fn run_times_are_reported_beside_what_was_predicted() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("runs.csv");
+    let file = path.to_str().expect("a path");
+    let runs = [("default", 2.0, 2.1), ("placement", 1.0, 1.1)];
+    let lines =
+        runs.map(|(way, predicted, seconds)| format!("{way},{predicted},{seconds}\n").repeat(4));
+    let text = ["way,predicted_s,seconds\n".to_owned(), lines.concat()].concat();
+    fs::write(&path, text).expect("it can be written");
+    let report = data(&[file]);
+    let verdict = "placement against default: 47.62 % faster (47.62 % to 47.62 %), n = 4.";
+    assert_eq!(
+        (&report["kind"], &report["verdict"]["text"]),
+        (&"run-times".into(), &verdict.into())
+    );
+    assert_eq!(report["verdict"]["details"][0], "Predicted was 50.0 % faster.");
+    assert_eq!(report["measured"][1]["is_placed"], true);
+    for (option, value) in [("--on", CLUSTER), ("--for", "slurm"), ("--profile", "app.rwp")] {
+        let (code, text) = failure(&["report", file, option, value]);
+        assert_eq!(code, Some(2), "{text}");
+        assert!(text.contains(&format!("{option} has no effect on measured run times")), "{text}");
+    }
+    fs::write(&path, "way,seconds\ndefault,1\ndefault,-1\n").expect("it can be written");
+    let (code, text) = failure(&["report", file]);
+    assert_eq!(code, Some(3), "{text}");
+    assert!(text.contains("runs.csv:3: seconds: found `-1`"), "{text}");
+}
+
+#[test]
 fn a_workload_without_times_says_what_to_record() {
     let report = data(&["pattern:ring:4", "--on", CLUSTER]);
     let missing = report["missing"].as_array().expect("a list");

@@ -20,7 +20,7 @@ impl Report {
         let verdict = Verdict {
             text: judgement.sentence.clone(),
             outcome: match judgement.verdict {
-                Judged::AsPredicted => Outcome::Gain,
+                Judged::AsPredicted => Outcome::AsPredicted,
                 Judged::Fault => Outcome::Fault,
                 Judged::CannotTell => Outcome::Unknown,
             },

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::machine::Machine;
+use super::measured::MeasuredWay;
 use super::placements::{DeviceLoad, PlacementView};
 use super::strategies::StrategyTable;
 use super::timeline::Timeline;
@@ -45,6 +46,9 @@ pub struct Report {
     /// The strategies that were compared.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub strategies: Option<StrategyTable>,
+    /// Measured run times, beside predicted ones.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub measured: Vec<MeasuredWay>,
     /// Tables of reports that are not about one placement.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tables: Vec<Table>,
@@ -56,7 +60,7 @@ pub struct Report {
 
 /// What a report is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "kebab-case")]
 pub enum Kind {
     /// A workload that was placed.
     Workload,
@@ -74,6 +78,8 @@ pub enum Kind {
     Reproduction,
     /// What the counters of network devices say.
     Counters,
+    /// Run times that were measured.
+    RunTimes,
 }
 
 /// Whether a placement pays.
@@ -99,6 +105,10 @@ pub enum Outcome {
     LessTraffic,
     /// Nothing is gained.
     NoGain,
+    /// What was predicted happened.
+    AsPredicted,
+    /// What was predicted did not happen.
+    NotAsPredicted,
     /// It cannot be told.
     Unknown,
     /// Something is wrong.
@@ -279,6 +289,7 @@ impl Report {
             devices: Vec::new(),
             timeline: None,
             strategies: None,
+            measured: Vec::new(),
             tables: Vec::new(),
             findings: Vec::new(),
             missing: Vec::new(),

@@ -25,6 +25,9 @@ const COMPARE: Option<&str> = Some(
      {entry}rankwright run placement.json --compare default,placement -- {program}",
 );
 
+const PREDICT: Option<&str> =
+    Some("rankwright simulate {workload} --on {cluster} --placement {placement} --replay");
+
 /// The code of the finding that hosts are placeholders.
 const HOSTS_INVENTED: &str = "hosts-invented";
 
@@ -102,6 +105,24 @@ const FINDINGS: &[Row] = &[
     // Of papers and pairs.
     ("not-reproduced", Warning, Developer, "the table says why", None),
     ("pair-note", Info, User, "", None),
+    // Of measured run times.
+    (
+        "order-not-predicted",
+        Warning,
+        Developer,
+        "the two ways differ in something that the prediction does not know",
+        None,
+    ),
+    ("not-the-fastest", Warning, User, "use the faster way", None),
+    ("gain-not-measured", Warning, User, "keep the launcher's default", None),
+    ("gain-not-promised", Info, User, "use the placement", None),
+    (
+        "run-time-not-predicted",
+        Info,
+        Developer,
+        "what the prediction leaves out takes time: computing that changed, copying between cores, short messages",
+        None,
+    ),
     // Of the report.
     ("ranks-aggregated", Info, User, "", None),
     ("bytes-rounded", Info, User, "", None),
@@ -183,6 +204,8 @@ pub enum Unmeasured {
     Rates,
     /// What network devices counted.
     Counted,
+    /// Predicted run times, beside measured ones.
+    Predicted,
     /// Times of messages, for a simulation.
     Waiting,
     /// The calls in order.
@@ -227,6 +250,11 @@ impl Unmeasured {
                     "{entry}rankwright run {placement} --profile {workload} --counters record.json -- {program}\n\
                      rankwright check --counters record.json",
                 ),
+            ),
+            Self::Predicted => (
+                Section::Verdict,
+                "Whether the runs are as predicted: the file has no column `predicted_s`.",
+                PREDICT,
             ),
             Self::Waiting => (
                 Section::Strategies,

@@ -9,6 +9,7 @@ mod facts;
 mod findings;
 mod given;
 mod machine;
+mod measured;
 mod packed;
 mod placements;
 mod plan;
@@ -24,6 +25,7 @@ pub use data::{
 pub use findings::{Found, Names, Unmeasured};
 pub use given::Simulated;
 pub use machine::{Device, Machine, MachineNode, MachineSwitch, NodeType, NumaCores, Package};
+pub use measured::MeasuredWay;
 pub use packed::{NumberType, Packed};
 pub use placements::{DeviceLoad, MOST_RANKS, PlacementRole, PlacementView, Shown};
 pub use plan::limits;

@@ -10,8 +10,8 @@ use super::comparison::options::ComparisonOptions;
 use super::counters::options::CountersOption;
 use super::placing::options::PlacingOptions;
 use crate::options::{
-    Given, LAUNCHER_NAME, LaunchOptions, ProgramsOption, RankSize, ResultOptions, SelectionOptions,
-    given, refuse,
+    Given, LAUNCHER_NAME, LaunchOptions, ProgramsOption, RankSize, ReportOption, ResultOptions,
+    SelectionOptions, given, refuse,
 };
 use crate::output::exit_code::UsageError;
 
@@ -69,6 +69,10 @@ impl Run {
             (
                 self.given.first_of::<ResultOptions>().filter(|_| !compared),
                 " applies to the result of --compare; the output of the program is passed on unchanged",
+            ),
+            (
+                self.given.first_of::<ReportOption>().filter(|_| !compared),
+                " is a report of the runs of --compare; of a placement it is `rankwright report`",
             ),
             (
                 given("a placement and --profile", both),

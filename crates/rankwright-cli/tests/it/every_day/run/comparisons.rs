@@ -29,10 +29,21 @@ fn ways_are_compared_in_turn() {
     assert_eq!(output.status.code(), Some(2), "{text}");
     assert!(text.contains("`effort`"), "{text}");
     let ways = ["blocked,random:seed=3,default", "--repeat", "1", "--format", "csv", "-q"];
+    let report = ["--report", "runs.json"];
     let (output, text) =
-        site.run(Some(("n[0-3]", "4(x4)")), &[&compare[..], &ways, &timed].concat());
+        site.run(Some(("n[0-3]", "4(x4)")), &[&compare[..], &ways, &report, &timed].concat());
     assert!(output.status.success(), "{text}");
     insta::assert_snapshot!(text);
+    let report = std::fs::read_to_string(site.path().join("runs.json")).unwrap();
+    let report: serde_json::Value = serde_json::from_str(&report).unwrap();
+    assert_eq!((&report["kind"], &report["title"]), (&"run-times".into(), &"app, measured".into()));
+    assert_eq!(report["measured"].as_array().map(Vec::len), Some(3));
+    // Without a comparison there is nothing to report, and what cannot be written is told before the runs.
+    let (output, text) = site.run(None, &["placement.json", "--report", "x.md", "--", "./app"]);
+    assert!(output.status.code() == Some(2) && text.contains("of the runs of --compare"), "{text}");
+    let compare = ["placement.json", "--compare", "default,placement", "--report", "no/x.md"];
+    let (output, text) = site.run(None, &[&compare[..], &timed].concat());
+    assert!(!output.status.success() && !text.contains("started: "), "{text}");
 }
 
 #[test]

@@ -29,6 +29,7 @@ use crate::output::exit_code::{NotStarted, UsageError};
 use crate::output::{self, Verbosity, note, warn};
 use crate::planning::accuracy::{self, Measured, SHORT};
 use crate::planning::launcher_default;
+use options::ComparisonOptions;
 use schedule::Schedule;
 use times::Times;
 
@@ -79,6 +80,8 @@ impl Run {
     ) -> anyhow::Result<ExitCode> {
         let options = &self.comparison;
         let names = options.names()?;
+        options.result.check()?;
+        options.report.check(&[options.result.file()])?;
         let ways = self.ways(&names, line, verbosity)?;
         if self.dry_run {
             return show(&ways);
@@ -104,7 +107,7 @@ impl Run {
                     }
                     Outcome::Failed(code) => {
                         times.failed(at, code);
-                        options.result.write(&times.render(options.result.format)?)?;
+                        self.write(&times, verbosity)?;
                         let name = &way.name;
                         warn(
                             verbosity,
@@ -117,7 +120,7 @@ impl Run {
                 }
             }
         }
-        options.result.write(&times.render(options.result.format)?)?;
+        self.write(&times, verbosity)?;
         let shortest = (0..ways.len()).filter_map(|at| times.median(at)).fold(f64::MAX, f64::min);
         if options.time_regex.is_none() && shortest < SHORT {
             let text = format!(
@@ -128,6 +131,15 @@ impl Run {
         }
         self.keep(&ways, &times, verbosity);
         Ok(ExitCode::SUCCESS)
+    }
+
+    /// Writes the table of the times, and the report if it is wanted.
+    fn write(&self, times: &Times, verbosity: &Verbosity) -> anyhow::Result<()> {
+        let ComparisonOptions { result, report, .. } = &self.comparison;
+        result.write(&times.render(result.format)?)?;
+        let program = self.program.first().map(Path::new).and_then(Path::file_name);
+        let program = program.unwrap_or_default().to_string_lossy();
+        report.write_if_wanted(|| times.page(&program), verbosity)
     }
 
     /// Keeps the times of placed runs in the record of accuracy.

@@ -6,7 +6,7 @@ use clap::Args;
 use rankwright::units::counted;
 use regex::Regex;
 
-use crate::options::{ResultOptions, parse_count};
+use crate::options::{ReportOption, ResultOptions, parse_count};
 use crate::output::exit_code::UsageError;
 
 /// Options of a comparison.
@@ -53,6 +53,8 @@ pub(crate) struct ComparisonOptions {
     pub(crate) seed: u64,
     #[command(flatten)]
     pub(crate) result: ResultOptions,
+    #[command(flatten)]
+    pub(crate) report: ReportOption,
 }
 
 impl ComparisonOptions {

@@ -1,8 +1,8 @@
 //! The times of all runs, and their comparison.
 
-use rankwright::choose::PairedDifference;
+use rankwright::measured::{PairedDifference, PairedResult, Program, RunTimes, Way};
+use rankwright::report::page::Report;
 use rankwright::report::to_json;
-use rankwright::statistics::median;
 use serde::Serialize;
 
 use crate::options::Format;
@@ -11,15 +11,9 @@ use crate::output;
 /// The times of every way, in seconds; the n-th time of every way is from the same block.
 #[derive(Debug)]
 pub(super) struct Times {
-    ways: Vec<OfWay>,
+    program: Program,
     seed: u64,
     failed: Option<Failed>,
-}
-
-#[derive(Debug)]
-struct OfWay {
-    name: String,
-    seconds: Vec<f64>,
 }
 
 /// The run that ended the comparison.
@@ -42,64 +36,63 @@ struct Row<'a> {
 
 #[derive(Debug, Serialize)]
 struct Against {
-    verdict: rankwright::choose::PairedResult,
+    verdict: PairedResult,
     words: String,
     #[serde(flatten)]
     difference: PairedDifference,
 }
 
 impl Times {
+    /// No times of these ways.
     pub(super) fn new(names: Vec<String>, seed: u64) -> Self {
-        let way = |name| OfWay { name, seconds: Vec::new() };
-        Self { ways: names.into_iter().map(way).collect(), seed, failed: None }
+        let ways = names.into_iter().map(Way::new).collect();
+        let program = Program { name: String::new(), group: String::new(), promised: None, ways };
+        Self { program, seed, failed: None }
     }
 
     pub(super) fn push(&mut self, way: usize, seconds: f64) {
-        self.ways[way].seconds.push(seconds);
+        self.program.ways[way].seconds.push(seconds);
     }
 
     /// A run failed. Its time is not recorded, because a run that ends early is not fast.
     pub(super) fn failed(&mut self, way: usize, code: u8) {
-        self.failed = Some(Failed { way: self.ways[way].name.clone(), code });
+        self.failed = Some(Failed { way: self.program.ways[way].name.clone(), code });
     }
 
     /// The median time of a way, seconds; `None` if it did not run.
     pub(super) fn median(&self, way: usize) -> Option<f64> {
-        let seconds = &self.ways[way].seconds;
-        (!seconds.is_empty()).then(|| median(seconds))
+        self.program.ways[way].median().map(|(median, _)| median)
     }
 
-    fn rows(&self) -> Vec<Row<'_>> {
-        let first = &self.ways[0];
-        let row = |(at, way): (usize, &'_ OfWay)| {
-            let against = || {
-                let times = |way: &OfWay| way.seconds.clone();
-                let pairs: Vec<(f64, f64)> = times(first).into_iter().zip(times(way)).collect();
-                let difference = PairedDifference::of(&pairs);
-                Against { verdict: difference.result(), words: difference.words(), difference }
-            };
-            (at, (at > 0).then(against))
+    /// The report of the times of a program of this name.
+    pub(super) fn page(&self, program: &str) -> Report {
+        let program = Program { name: program.to_owned(), ..self.program.clone() };
+        Report::of_run_times(&RunTimes { programs: vec![program] })
+    }
+
+    fn row(&self, at: usize) -> Row<'_> {
+        let against = |difference: PairedDifference| Against {
+            verdict: difference.result(),
+            words: difference.words(),
+            difference,
         };
-        let againsts = self.ways.iter().enumerate().map(row);
-        let rows = againsts.map(|(at, against_first)| {
-            let OfWay { name, seconds } = &self.ways[at];
-            Row {
-                way: name,
-                runs: seconds.len(),
-                median_s: self.median(at),
-                times_s: seconds,
-                against_first,
-            }
-        });
-        rows.collect()
+        let Way { name, seconds, .. } = &self.program.ways[at];
+        Row {
+            way: name,
+            runs: seconds.len(),
+            median_s: self.median(at),
+            times_s: seconds,
+            against_first: self.program.saved(at).map(against),
+        }
     }
 
     /// The result in the wanted format; csv has a line for each run.
     pub(super) fn render(&self, format: Format) -> anyhow::Result<String> {
-        let rows = self.rows();
+        let ways = &self.program.ways;
+        let rows: Vec<Row> = (0..ways.len()).map(|at| self.row(at)).collect();
         Ok(match format {
             Format::Table => {
-                let against = format!("against {}", self.ways[0].name);
+                let against = format!("against {}", ways[0].name);
                 let cells: Vec<Vec<String>> = rows.iter().map(cells).collect();
                 output::table(&["way", "runs", "median s", &against], &cells)
             }
@@ -109,13 +102,13 @@ impl Times {
                 to_json(&json)
             }
             Format::Csv => {
-                let of_way = |way: &OfWay| -> Vec<Vec<String>> {
+                let of_way = |way: &Way| -> Vec<Vec<String>> {
                     let run = |(at, time): (usize, &f64)| {
                         vec![way.name.clone(), (at + 1).to_string(), time.to_string()]
                     };
                     way.seconds.iter().enumerate().map(run).collect()
                 };
-                let runs: Vec<Vec<String>> = self.ways.iter().flat_map(of_way).collect();
+                let runs: Vec<Vec<String>> = ways.iter().flat_map(of_way).collect();
                 output::csv(&["way", "run", "seconds"], &runs)
             }
         })

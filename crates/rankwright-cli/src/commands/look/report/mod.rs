@@ -1,5 +1,7 @@
 //! `rankwright report`: one file that says whether a placement pays, and what to type.
 
+mod run_times;
+
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -90,9 +92,14 @@ impl Report {
         if let Some(path) = &path {
             check_writable(path)?;
         }
-        let (report, names) = match self.profile.clone() {
-            Some(profile) => self.of_placement(&profile, verbosity)?,
-            None => self.of_workload(verbosity)?,
+        let run_times = run_times::file(&self.placing.workloads).map(Path::to_owned);
+        let (report, names) = match (run_times, self.profile.clone()) {
+            (Some(file), _) => {
+                self.refuse_placing()?;
+                run_times::page(&file)?
+            }
+            (None, Some(profile)) => self.of_placement(&profile, verbosity)?,
+            (None, None) => self.of_workload(verbosity)?,
         };
         let answer = report.verdict.text.clone();
         let text = finished(report, &names).render(form);
@@ -165,6 +172,16 @@ impl Report {
         let report = with_launches(report, launches, Path::new(PLACEMENT), &program);
         let names = reports::names(&self.placing, &job, program, entry);
         Ok((report, names))
+    }
+
+    /// Refuses options that say where ranks go.
+    fn refuse_placing(&self) -> Result<(), UsageError> {
+        let why = " has no effect on measured run times";
+        refuse(&[
+            (self.given.first_of::<PlacingOptions>(), why),
+            (self.given.first_of::<LauncherOptions>(), why),
+            (self.profile.as_ref().map(|_| "--profile".to_owned()), why),
+        ])
     }
 
     /// Refuses a placement file in the place of a workload.
