@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use rankwright::launch::{Launcher, ProgramLine, shell};
+use rankwright::cluster::hostlist;
+use rankwright::launch::{Launcher, ProgramLine, Software, shell};
 use rankwright::placement::PlacementFile;
 use rankwright::report::page::{Command, Found, Report};
 use rankwright::units::Bytes;
@@ -23,6 +24,8 @@ pub(crate) struct Preview {
     pub(crate) invented: bool,
     /// What goes before each command; empty unless the hosts are those of a lab.
     pub(crate) entry: String,
+    /// The first lines of a batch script, if the launcher is a part of Slurm and there is one job.
+    batch: Option<String>,
 }
 
 /// The launch files of a job as they would be written.
@@ -66,7 +69,21 @@ pub(crate) fn preview(
         }
     };
     let launches = planned.into_iter().map(shown).collect();
-    Ok(Preview { launches, invented: placement.cluster.invented, entry })
+    let batch = (launcher.software == Software::Slurm).then(|| batch_lines(placement)).flatten();
+    Ok(Preview { launches, invented: placement.cluster.invented, entry, batch })
+}
+
+/// What a script for sbatch begins with, so that the job gets the nodes of a placement with all their CPUs;
+/// `None` for several jobs.
+fn batch_lines(placement: &PlacementFile) -> Option<String> {
+    let [job] = &placement.jobs[..] else { return None };
+    let names: Vec<&str> = placement.nodes.iter().map(|node| node.name.as_str()).collect();
+    Some(format!(
+        "#!/bin/sh\n#SBATCH --nodes={}\n#SBATCH --ntasks={}\n#SBATCH --nodelist={}\n#SBATCH --exclusive\n",
+        names.len(),
+        job.ranks.len(),
+        hostlist::compress(&names)
+    ))
 }
 
 /// The name of the shim, where it is on the PATH.
@@ -79,7 +96,7 @@ pub(crate) fn with_launches(
     placement: &Path,
     program: &str,
 ) -> Report {
-    let Preview { launches, invented, entry } = launches.unwrap_or_else(|error| {
+    let Preview { launches, invented, entry, batch } = launches.unwrap_or_else(|error| {
         report.find([Found::new("not-launchable", format!("{error:#}")).finding()]);
         Preview::default()
     });
@@ -99,7 +116,12 @@ pub(crate) fn with_launches(
             add("Start a job as placed".to_owned(), text, None);
         } else {
             let text = format!("{entry}rankwright run {file} -- {program}");
-            add("Start the program as placed".to_owned(), text, None);
+            add("Start the program as placed".to_owned(), text.clone(), None);
+            // The nodes of a lab are no nodes of the Slurm that the user has.
+            if let Some(batch) = batch.filter(|_| entry.is_empty()) {
+                let title = "The same as a job of Slurm: `sbatch job.sh`".to_owned();
+                add(title, format!("{batch}{text}\n"), Some("job.sh".to_owned()));
+            }
         }
         let check = format!("{entry}rankwright check {file}");
         add("See whether each rank got its place".to_owned(), check, None);

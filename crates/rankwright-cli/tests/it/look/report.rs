@@ -57,6 +57,21 @@ fn a_report_has_the_verdict_of_place_and_what_to_type() {
 }
 
 #[test]
+fn slurm_gets_a_script_for_sbatch() {
+    let workload = "pattern:halo-2d:16";
+    let script = |launcher: &str| {
+        let report = data(&[workload, "--on", CLUSTER, "--for", launcher, "--", "./app", "a b"]);
+        let commands = report["commands"].as_array().expect("a list").clone();
+        let found = commands.into_iter().find(|command| command["file"] == "job.sh");
+        found.map(|command| command["text"].as_str().expect("a text").to_owned())
+    };
+    let expected = "#!/bin/sh\n#SBATCH --nodes=4\n#SBATCH --ntasks=16\n#SBATCH --nodelist=node[0-3]\n\
+                    #SBATCH --exclusive\nrankwright run placement.json -- ./app 'a b'\n";
+    assert_eq!(script("slurm").as_deref(), Some(expected));
+    assert_eq!(script("openmpi4"), None);
+}
+
+#[test]
 fn the_number_of_threads_changes_nothing() {
     let report = |threads| {
         let mut report = data(&[
