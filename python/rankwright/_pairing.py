@@ -116,7 +116,8 @@ def pair(
         tolerance: Differences up to this percentage count as none.
         offsets: How often two jobs are replayed beside each other; by default 5.
         seed: Seed of the search for more than two jobs per node.
-        progress: Called with a text and a share from 0 to 1; ends the work if it returns ``False``.
+        progress: Called with what is being done and which share of that is done, from 0 to 1, at last with
+            ``done`` and 1; ends the work if it returns ``False``.
 
     Raises:
         InputError: A table, a name or an argument is wrong.

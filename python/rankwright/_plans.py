@@ -309,7 +309,8 @@ def place(
             a size of the ranks, each node gets as many ranks as the job has tasks there (Slurm). Nodes are used with
             all their CPUs; :meth:`Cluster.granted` has only granted ones.
         keep_best: At Ctrl-C return the best so far instead of raising ``KeyboardInterrupt``.
-        progress: Called with a text and a share from 0 to 1; ends the search if it returns ``False``.
+        progress: Called with what is being done and which share of that is done, from 0 to 1, at last with
+            ``done`` and 1; ends the search if it returns ``False``.
 
     Raises:
         InputError: A name or an argument is wrong.

@@ -160,7 +160,8 @@ def simulate(
         replay: Replay the recorded calls of profiles (``profile --events``) instead of their clocks.
         eager_limit: Of a replay: longest message, in bytes, that is sent before its receive is posted.
         discipline: Of a replay: how messages share a server, ``fifo`` or ``max-min``.
-        progress: Called with a text and a share from 0 to 1; ends the work if it returns ``False``.
+        progress: Called with what is being done and which share of that is done, from 0 to 1, at last with
+            ``done`` and 1; ends the work if it returns ``False``.
 
     Raises:
         InputError: A job has no message timing, or an argument is wrong.

@@ -31,6 +31,12 @@ def test_progress_is_told_and_may_end_the_search():
     assert not stages[0][2], "it is called from the working thread"
 
 
+def test_progress_ends_with_all():
+    told = []
+    rankwright.place("nas:cg.A.16", "paper:2013", strategies="blocked", progress=lambda *news: told.append(news))
+    assert told[-1] == ("done", 1.0) and ("done", 1.0) not in told[:-1]
+
+
 def test_false_of_numpy_ends_the_search():
     plan = rankwright.place("nas:cg.A.16", "paper:2013", progress=lambda stage, done: np.float64(done) > 2)
     assert plan.stopped

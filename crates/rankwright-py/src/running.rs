@@ -59,6 +59,13 @@ impl Watch {
         self.stop.load(Ordering::Relaxed)
     }
 
+    /// Tells the progress function that all is done, if nothing ended the work before.
+    fn tell_end(&self) {
+        if let Some(progress) = self.progress.as_ref().filter(|_| !self.is_stopped()) {
+            self.call(progress, "done", 1.0);
+        }
+    }
+
     fn call(&self, progress: &Py<PyAny>, stage: &str, done: f64) {
         // Another thread is telling already: its news will do.
         let Ok(mut told) = self.told.try_lock() else { return };
@@ -95,7 +102,8 @@ pub(crate) fn run<T: Send>(
     let mut interrupt = None;
     let result = thread::scope(|scope| {
         let watched = || {
-            let result = catch_unwind(AssertUnwindSafe(|| work(&watch)));
+            let result =
+                catch_unwind(AssertUnwindSafe(|| work(&watch).inspect(|_| watch.tell_end())));
             // The receiver waits until it has this.
             let _ = sender.send(result.unwrap_or_else(|panic| Err(internal(&*panic))));
         };

@@ -340,11 +340,11 @@ class MachineFigure {
     const many = this.pages.count > 1 ? ` The small squares are ${squares} coloured by the bytes that they exchange with others; choose one to see it.${dots}` : "";
     const jobs = this.jobs.length > 1 ? " Each job has its own shade." : "";
     const number = this.one === "Rank" ? "numbered with the first rank on it" : "with the number of the node on the first one that has ranks";
-    const light = placed && this.opened.pairs ? ` Point at a ${this.one === "Rank" ? "rank" : "number"}: its partners light up, in the colours of the matrix, by the bytes of both directions; a click holds it.` : "";
-    const help = el("p", { class: "help controls", id: this.help }, "Keys: arrows go from rank to rank in the order of places, Page Up and Page Down by 16, Escape lets go.");
+    const light = this.opened.pairs ? `Point at a ${this.one === "Rank" ? "rank" : "number"}: its partners light up, in the colours of the matrix, by the bytes of both directions; a click holds it. ` : "";
+    const help = el("p", { class: "help controls", id: this.help }, `${light}Keys: arrows go from rank to rank in the order of places, Page Up and Page Down by 16, Escape lets go.`);
     this.root = figure({
       title: placed ? `Where the ranks run: ${placed.view.name}` : "The nodes",
-      caption: `Boxes are nodes, inside them NUMA nodes with a square per core, ${number}. The number after a NIC or GPU is its NUMA node.${jobs}${light}${many}`,
+      caption: `Boxes are nodes, inside them NUMA nodes with a square per core, ${number}. The number after a NIC or GPU is its NUMA node.${jobs}${many}`,
       file: "machine",
       content: el("div", {}, this.controls(), this.all, this.surface, this.elsewhere, placed && this.readout, placed && help, this.partners),
       drawing: () => this.place.firstElementChild!.cloneNode(true) as SVGSVGElement,

@@ -73,10 +73,11 @@ function allOrders({ report, placements }: Opened, pairs: Pairs): Order[] {
     position: inTurn,
     groups: jobs.length > 1 ? jobs : [],
   };
-  return [plain, ...(aggregated ? [] : usable.map((placed) => placesOf(placed, report.machine?.nodes ?? [])))];
+  return [plain, ...(aggregated ? [] : usable.map((placed) => placesOf(placed, usable.length > 1, report.machine?.nodes ?? [])))];
 }
 
-function placesOf(placed: Placed, nodes: { name: string }[]): Order {
+/** The order of places; `compared` with those of another placement it is the one before or after. */
+function placesOf(placed: Placed, compared: boolean, nodes: { name: string }[]): Order {
   const rank = rankAt(placed);
   const groups: Group[] = [];
   for (let begin = 0; begin < rank.length; ) {
@@ -86,7 +87,8 @@ function placesOf(placed: Placed, nodes: { name: string }[]): Order {
     groups.push({ begin, end, name: nodes[node]?.name ?? `node ${node}` });
     begin = end;
   }
-  const role = placed.view.role === "default" ? "before: " : placed.view.role === "best" ? "after: " : "";
+  const words: Partial<Record<string, string>> = compared ? { default: "before: ", best: "after: " } : {};
+  const role = words[placed.view.role] ?? "";
   return { name: `${role}places of ${placed.view.name}`, rank, position: placed.position, groups };
 }
 
