@@ -5,7 +5,7 @@ import { el, prose, words, type Child } from "../dom.ts";
 import { disclosed } from "../figures/figure.ts";
 import { snippet } from "../figures/snippet.ts";
 import { table, type Column } from "../figures/table.ts";
-import { plain } from "../words/format.ts";
+import { plain, seconds, tenths } from "../words/format.ts";
 import { note, type Section } from "./section.ts";
 
 const GROUPS: Record<Fact["group"], string> = { run: "Run", machine: "Machine", report: "Report" };
@@ -110,14 +110,25 @@ export function tables({ tables }: Report): Section | null {
   return { id: "tables", title: "Results", content: tables.map(resultTable) };
 }
 
+/** Units that a cell has beside its number, as on the command line. */
+const OF_CELLS: Record<string, (value: number) => string> = {
+  s: seconds,
+  "%": (value) => tenths(value / 100),
+  share: tenths,
+};
+
 function resultTable({ title, caption, columns, rows }: Table, index: number): HTMLElement {
-  const own: Column<Table["rows"][number]>[] = columns.map(({ name, unit, numeric }, i) => ({
-    name,
-    unit,
-    numeric,
-    value: (row) => row[i],
-    show: (row) => (typeof row[i] === "number" ? plain(row[i]) : words(String(row[i] ?? ""))),
-  }));
+  const own: Column<Table["rows"][number]>[] = columns.map(({ name, unit, numeric }, i) => {
+    const ofCell = unit ? OF_CELLS[unit] : undefined;
+    return {
+      name,
+      unit: ofCell ? undefined : unit,
+      csvUnit: unit,
+      numeric,
+      value: (row) => row[i],
+      show: (row) => (typeof row[i] === "number" ? (ofCell ?? plain)(row[i]) : words(String(row[i] ?? ""))),
+    };
+  });
   return el(
     "div",
     {},

@@ -36,7 +36,8 @@ export function seconds(value: number): string {
   if (size >= 1) return `${significant(value, 3)} s`;
   if (size >= 1e-3) return `${significant(value * 1e3, 3)} ms`;
   if (size >= 1e-6) return `${significant(value * 1e6, 3)} µs`;
-  return `${significant(value * 1e9, 3)} ns`;
+  if (size >= 1e-9) return `${significant(value * 1e9, 3)} ns`;
+  return `${decimals(value * 1e9, 3)} ns`;
 }
 
 /** Writes ticks of a time axis that ends at `most`: all with the unit that suits it. */
@@ -58,11 +59,17 @@ export function percent(value: number): string {
   return `${Number((value * 100).toPrecision(3))} %`;
 }
 
-/** A number of a table: whole numbers in full, others with four significant digits. */
+/** A share from 0 to 1 in percent with one decimal, as all cells of a column have it. */
+export function tenths(value: number): string {
+  const text = decimals(value * 100, 1);
+  return `${text === "-0.0" ? "0.0" : text} %`;
+}
+
+/** A number of a table: whole numbers in full, others with four significant digits and at most six decimals. */
 export function plain(value: number): string {
   if (!Number.isFinite(value)) return String(value);
-  if (Number.isInteger(value)) return count(value);
-  return Math.abs(value) >= 1e6 || Math.abs(value) < 1e-4 ? value.toExponential(3) : significant(value, 4);
+  if (Number.isInteger(value) || Math.abs(value) >= 1000) return count(value);
+  return Math.abs(value) < 5e-7 ? "0" : significant(value, 4);
 }
 
 /** Several words as a list: "a, b and c". */
@@ -89,5 +96,5 @@ function decimals(value: number, digits: number): string {
 function significant(value: number, digits: number): string {
   const size = Math.abs(value);
   const before = size === 0 ? 1 : Math.floor(Math.log10(size)) + 1;
-  return value.toFixed(Math.max(0, digits - Math.max(1, before)));
+  return value.toFixed(Math.min(6, Math.max(0, digits - before)));
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { bytes, count, exactBytes, list, percent, plain, seconds, share, tickSeconds } from "../../src/words/format.ts";
+import { bytes, count, exactBytes, list, percent, plain, seconds, share, tenths, tickSeconds } from "../../src/words/format.ts";
 
 test("bytes have decimal units and one decimal", () => {
   assert.deepEqual([0, 1, 999, 1000, 188_700_000, 999_949, 999_950, 4.2e18].map(bytes), ["0 B", "1 B", "999 B", "1.0 kB", "188.7 MB", "999.9 kB", "1.0 MB", "4.2 EB"]);
@@ -23,6 +23,10 @@ test("shares are percent, and small ones are not nothing", () => {
   assert.deepEqual([0, 0.69, 0.0123, 0.0004, -0.0004, 1].map(share), ["0 %", "69 %", "1.2 %", "< 0.1 %", "> -0.1 %", "100 %"]);
 });
 
+test("shares of a column have one decimal", () => {
+  assert.deepEqual([0.5, 0.12345, -0.0001].map(tenths), ["50.0 %", "12.3 %", "0.0 %"]);
+});
+
 test("shares of a scale have the digits that they need", () => {
   assert.deepEqual([0, 0.5, 0.001, 0.00025].map(percent), ["0 %", "50 %", "0.1 %", "0.025 %"]);
 });
@@ -33,6 +37,7 @@ test("ticks of a time axis share a unit", () => {
 });
 
 test("numbers of tables and lists of words", () => {
-  assert.deepEqual([3, 1.0234567, 1e9, 1.5e-7].map(plain), ["3", "1.023", "1 000 000 000", "1.500e-7"]);
+  const shown = ["3", "1.023", "1 000 000 000", "12 346", "0.01235", "0.000002", "0"];
+  assert.deepEqual([3, 1.0234567, 1e9, 12345.6, 0.0123456, 1.5e-6, 1.288e-12].map(plain), shown);
   assert.equal(list(["a", "b", "c"]), "a, b and c");
 });

@@ -79,6 +79,26 @@ pub fn counted(count: usize, noun: &str) -> String {
     if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
 }
 
+/// The smallest magnitude that does not round to 0 with six decimals.
+const NOTHING: f64 = 5e-7;
+
+/// A number without a unit: four significant digits, at most six decimals, no decimals from 1000 on.
+#[must_use]
+pub fn four_digits(value: f64) -> String {
+    let size = value.abs();
+    let digits = match (NOTHING..1000.0).contains(&size) {
+        true => (3 - size.log10().floor() as i32).clamp(0, 6) as usize,
+        false => 0,
+    };
+    without_sign_of_zero(value, Some(digits))
+}
+
+/// A share from 0 to 1 in percent: `12.3 %`.
+#[must_use]
+pub fn percent(share: f64) -> String {
+    format!("{} %", without_sign_of_zero(100.0 * share, Some(1)))
+}
+
 /// A number with `digits` decimals, or with as many as it has. Zero gets no sign: the sum of no numbers
 /// is -0.0 in Rust.
 fn without_sign_of_zero(value: f64, digits: Option<usize>) -> String {
@@ -243,6 +263,14 @@ mod tests {
         assert_eq!("2.5e9 B/s".parse(), Ok(BytesPerSecond(2.5e9)));
         assert_eq!("2 min".parse(), Ok(Seconds(120.0)));
         assert_eq!("100 /s".parse(), Ok(PerSecond(100.0)));
+    }
+
+    #[test]
+    fn numbers_without_a_unit_have_four_significant_digits() {
+        let shown = [12_345.6, 123.456, 1.0, 0.012_345_6, 0.000_001_234, 1.288e-12, -1e-9];
+        let expected = ["12346", "123.5", "1.000", "0.01235", "0.000001", "0", "0"];
+        assert_eq!(shown.map(four_digits), expected);
+        assert_eq!([0.1234, -0.0001].map(percent), ["12.3 %", "0.0 %"]);
     }
 
     #[test]

@@ -4,6 +4,7 @@ use rankwright::report::page::{
     self, Cell, Column, FactGroup, Found, Kind, Outcome, Report, Table,
 };
 use rankwright::report::to_json;
+use rankwright::units::four_digits;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -228,21 +229,12 @@ fn csv(rows: &[Row]) -> String {
     output::csv(&header, &rows.iter().map(cells).collect::<Vec<_>>())
 }
 
-/// The smallest magnitude that does not round to 0 with six decimals.
-const NOTHING: f64 = 5e-7;
-
 /// A number with four digits and its unit; `saturated` for infinity.
 fn number(value: f64, unit: &str) -> String {
     if value.is_infinite() {
         return "saturated".to_owned();
     }
-    let value = if value.abs() < NOTHING { 0.0 } else { value };
-    let digits = if value.abs() >= 1000.0 || value == 0.0 {
-        0
-    } else {
-        (3 - value.abs().log10().floor() as i32).clamp(0, 6) as usize
-    };
-    format!("{value:.digits$} {unit}").trim_end().to_owned()
+    format!("{} {unit}", four_digits(value)).trim_end().to_owned()
 }
 
 /// The rows for which the paper has a number or a statement.

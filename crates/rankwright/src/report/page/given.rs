@@ -354,7 +354,7 @@ fn servers(servers: &[ServerRow]) -> Table {
             column("messages", None, true),
             column("waiting", Some("s"), true),
             column("mean waiting", Some("s"), true),
-            column("utilisation", None, true),
+            column("utilisation", Some("share"), true),
             column("longest queue", None, true),
         ],
         rows: most.iter().map(row).collect(),

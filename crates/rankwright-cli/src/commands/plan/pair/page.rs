@@ -4,7 +4,7 @@ use rankwright::report::page::{
     Cell, Column, Command, Found, Kind, Outcome, Report, Table, Verdict,
 };
 
-use super::queue::QueueReport;
+use super::queue::{QueueReport, StartRow};
 use super::report::{BesideRow, JobRow, PairReport, SHARE, SoloRow};
 
 impl PairReport {
@@ -23,7 +23,7 @@ impl PairReport {
             columns: vec![
                 column("job", "", false),
                 column("shares nodes with", "", false),
-                column("share of the cores", "", true),
+                column("share of the cores", "share", true),
                 column("run time", "%", true),
                 column("together they are", "", false),
             ],
@@ -44,10 +44,8 @@ impl QueueReport {
     pub(super) fn page(&self) -> Report {
         let title = "Which waiting job to start beside which".to_owned();
         let mut report = page(title, (&self.sentence, self.answer), Vec::new(), &self.notes);
-        let (header, rows) = self.csv();
-        let caption = "Run times are in percent of those alone on whole nodes.";
-        if !rows.is_empty() {
-            report.tables.push(Table::printed("Starts", caption, &header, &rows));
+        if !self.starts.is_empty() {
+            report.tables.push(starts(&self.starts));
         }
         for start in &self.starts {
             report.commands.push(Command {
@@ -87,6 +85,36 @@ fn job(row: &JobRow) -> Vec<Cell> {
         Cell::Number(row.percent),
         row.class.clone().map_or(Cell::Unknown, Cell::Text),
     ]
+}
+
+fn starts(rows: &[StartRow]) -> Table {
+    let row = |row: &StartRow| {
+        vec![
+            Cell::Text(row.job.clone()),
+            Cell::Text(row.name.clone()),
+            Cell::Text(row.beside.clone()),
+            row.nodes.clone().map_or(Cell::Unknown, Cell::Text),
+            Cell::Number(f64::from(row.cpus_per_node)),
+            Cell::Number(row.percent),
+            Cell::Number(row.percent_of_other),
+            Cell::Text(row.class.clone()),
+        ]
+    };
+    Table {
+        title: "Starts".to_owned(),
+        caption: "Run times are in percent of those alone on whole nodes.".to_owned(),
+        columns: vec![
+            column("start", "", false),
+            column("name", "", false),
+            column("beside", "", false),
+            column("on", "", false),
+            column("CPUs per node", "", true),
+            column("run time", "%", true),
+            column("of the other", "%", true),
+            column("together they are", "", false),
+        ],
+        rows: rows.iter().map(row).collect(),
+    }
 }
 
 fn alone(rows: &[SoloRow]) -> Table {

@@ -43,19 +43,19 @@ pub(super) struct QueueReport {
 /// A job to start.
 #[derive(Debug, Serialize)]
 pub(super) struct StartRow {
-    job: String,
+    pub(super) job: String,
     pub(super) name: String,
-    beside: String,
+    pub(super) beside: String,
     pub(super) beside_name: String,
     beside_runs: bool,
     /// A hostlist; `None` if both wait.
-    nodes: Option<String>,
-    cpus_per_node: u32,
+    pub(super) nodes: Option<String>,
+    pub(super) cpus_per_node: u32,
     /// Run times in percent of those alone on whole nodes.
-    percent: f64,
-    percent_of_other: f64,
+    pub(super) percent: f64,
+    pub(super) percent_of_other: f64,
     gain: f64,
-    class: String,
+    pub(super) class: String,
     /// What its owner or an operator types.
     pub(super) commands: Vec<String>,
 }

@@ -1,10 +1,10 @@
 //! What a report says, as parts of a text: the same for Markdown and for terminals.
 
-use super::super::data::{Cell, Command, Report, Table};
+use super::super::data::{Cell, Column, Command, Report, Table};
 use super::super::placements::{DeviceLoad, PlacementView};
 use super::super::strategies::{StrategyRow, StrategyTable};
 use super::super::timeline::Timeline;
-use crate::units::{Bytes, Seconds, counted};
+use crate::units::{Bytes, Seconds, counted, four_digits, percent};
 
 /// A part of a text.
 #[derive(Debug, Clone, PartialEq)]
@@ -97,10 +97,6 @@ fn time(seconds: Option<f64>, error: Option<f64>) -> String {
     seconds.map_or_else(|| "-".to_owned(), |time| format!("{:.3}{error}", Seconds(time)))
 }
 
-fn percent(share: f64) -> String {
-    format!("{:.1} %", 100.0 * share)
-}
-
 fn placement(placement: &PlacementView) -> Vec<String> {
     let role = serde_json::to_value(placement.role).unwrap_or_default();
     let role = role.as_str().unwrap_or_default().to_owned();
@@ -169,13 +165,13 @@ fn timeline(timeline: &Timeline) -> Vec<Part> {
 
 fn strategies(strategies: &StrategyTable) -> Vec<Part> {
     /// A column: its title, whether a row has it, and its cell.
-    type Column = (&'static str, fn(&StrategyRow) -> bool, fn(&StrategyRow) -> String);
+    type OfRow = (&'static str, fn(&StrategyRow) -> bool, fn(&StrategyRow) -> String);
     let gain = |row: &StrategyRow| match (row.gain, row.gain_error) {
         (Some(gain), Some(error)) => format!("{} ± {}", percent(gain), percent(error)),
         (Some(gain), None) => percent(gain),
         _ => "-".to_owned(),
     };
-    let columns: [Column; 8] = [
+    let columns: [OfRow; 8] = [
         ("run time", |row| row.run_time_s.is_some(), |row| time(row.run_time_s, None)),
         ("gain", |row| row.gain.is_some(), gain),
         ("waiting", |row| row.waiting_s.is_some(), |row| time(row.waiting_s, row.waiting_error_s)),
@@ -189,7 +185,7 @@ fn strategies(strategies: &StrategyTable) -> Vec<Part> {
         ("nodes", |_| true, |row| row.nodes.to_string()),
         ("note", |row| row.note.is_some(), |row| row.note.clone().unwrap_or_default()),
     ];
-    let columns: Vec<&Column> =
+    let columns: Vec<&OfRow> =
         columns.iter().filter(|(_, has, _)| strategies.rows.iter().any(has)).collect();
     let header: Vec<&str> =
         ["strategy"].into_iter().chain(columns.iter().map(|(title, ..)| *title)).collect();
@@ -204,18 +200,36 @@ fn strategies(strategies: &StrategyTable) -> Vec<Part> {
 }
 
 fn own_table(own: &Table) -> Vec<Part> {
-    let title = |column: &super::super::Column| match &column.unit {
-        Some(unit) => format!("{}, {unit}", column.name),
-        None => column.name.clone(),
-    };
-    let header = own.columns.iter().map(title).collect();
-    let cell = |cell: &Cell| match cell {
+    let header = own.columns.iter().map(titled).collect();
+    let cell = |(cell, column): (&Cell, &Column)| match cell {
         Cell::Text(text) => text.clone(),
-        Cell::Number(number) => number.to_string(),
+        Cell::Number(number) => shown(*number, column.unit.as_deref()),
         Cell::Unknown => "-".to_owned(),
     };
-    let rows = own.rows.iter().map(|row| row.iter().map(cell).collect()).collect();
-    vec![Part::Paragraph(own.caption.clone()), Part::Table(header, rows)]
+    let rows = own.rows.iter().map(|row| row.iter().zip(&own.columns).map(cell).collect());
+    vec![Part::Paragraph(own.caption.clone()), Part::Table(header, rows.collect())]
+}
+
+/// Units that a cell has beside its number, as on the command line.
+const UNITS_OF_CELLS: [&str; 3] = ["s", "%", "share"];
+
+/// The title of a column, with the unit if its cells have none.
+fn titled(column: &Column) -> String {
+    match column.unit.as_deref().filter(|unit| !UNITS_OF_CELLS.contains(unit)) {
+        Some(unit) => format!("{}, {unit}", column.name),
+        None => column.name.clone(),
+    }
+}
+
+/// A number of a column with this unit.
+fn shown(number: f64, unit: Option<&str>) -> String {
+    match unit {
+        Some("s") => format!("{:.3}", Seconds(number)),
+        Some("%") => percent(number / 100.0),
+        Some("share") => percent(number),
+        _ if number.fract() == 0.0 => format!("{number:.0}"),
+        _ => four_digits(number),
+    }
 }
 
 fn findings(report: &Report) -> Vec<Part> {
