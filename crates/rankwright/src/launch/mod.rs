@@ -71,7 +71,6 @@ pub use rankwright_shim_format::RANK_VARIABLES;
 #[doc(hidden)]
 pub use task_starters::{TaskStarter, task_starter};
 
-use crate::cluster::hostlist::is_host_name;
 use crate::files::InputError;
 use crate::ids::LARGEST_INDEX;
 use crate::placement::{JobEntry, PlacementFile};
@@ -396,11 +395,6 @@ pub fn select_jobs<'a>(
         let field = format!("jobs \"{}\"", job.name);
         if job.ranks.is_empty() {
             return Err(InputError::new(file, "0 ranks", "at least 1").in_field(field));
-        }
-        if let Some(entry) = job.ranks.iter().find(|entry| !is_host_name(&entry.node)) {
-            let node = format!("node `{}`", entry.node);
-            let expected = "a host name: letters, digits, `-`, `_` and `.`, at most 255";
-            return Err(InputError::new(file, node, expected).in_field(field));
         }
         let pus = job.ranks.iter().flat_map(|entry| &entry.pus);
         if let Some(pu) = pus.into_iter().find(|pu| pu.0 > LARGEST_INDEX) {

@@ -1,8 +1,9 @@
-//! Checks a placement file for contradictions that do not depend on the cluster.
+//! Checks a placement file for contradictions, and names that are none, that do not depend on the cluster.
 
 use std::collections::HashMap;
 
 use super::file::{NodeEntry, PlacementFile, RankEntry};
+use crate::cluster::hostlist::is_host_name;
 use crate::files::InputError;
 use crate::ids::{CoreId, PuId, Rank};
 
@@ -12,6 +13,11 @@ const ADVICE: &str = "the placement contradicts itself, make it again with `rank
 pub(super) fn refuse(file: &PlacementFile, name: &str) -> Result<(), InputError> {
     let mut nodes: HashMap<&str, &NodeEntry> = HashMap::new();
     for node in &file.nodes {
+        if !is_host_name(&node.name) {
+            let found = format!("node `{}`", node.name);
+            let expected = "a host name: letters, digits, `-`, `_` and `.`, at most 255";
+            return Err(InputError::new(name, found, expected).in_field("nodes"));
+        }
         if nodes.insert(&node.name, node).is_some() {
             let actual = format!("node `{}` twice", node.name);
             let error = InputError::new(name, actual, "every node once");

@@ -49,8 +49,12 @@ impl Launch {
         let planned = user_folder::plan(&prepared, launcher, &self.output, &|_| Ok(line.clone()))?;
         let written = user_folder::write(planned)?;
         too_old_here(launcher).iter().for_each(|text| warn(verbosity, text));
-        if let Some(invented) = prepared.invented_hosts(&prepared.jobs()?) {
+        let jobs = prepared.jobs()?;
+        if let Some(invented) = prepared.invented_hosts(&jobs) {
             warn(verbosity, format_args!("{}: {invented}", prepared.file()));
+        }
+        if let Some(unreachable) = prepared.unreachable_hosts(&jobs) {
+            note(verbosity, format_args!("note: {}: {unreachable}", prepared.file()));
         }
         for job in &written {
             let (files, folder) = (counted(job.files.len(), "file"), job.folder.display());

@@ -314,7 +314,7 @@ fn remark(record: &Record, group: &Group) -> String {
     }
     let words = |fit: Fit| match fit {
         Fit::Fits => "ok",
-        Fit::LittleDue => "-",
+        Fit::LittleDue => "little due",
         Fit::Nothing => "nothing",
         Fit::TooLittle => "too little",
         Fit::TooMuch => "more",

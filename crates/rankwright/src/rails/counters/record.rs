@@ -173,10 +173,17 @@ impl Record {
     /// record has no traffic.
     pub fn placed_as(&self, placement: &PlacementFile) -> Result<Self, String> {
         if placement.cluster.digest != self.cluster_digest {
-            return Err(format!(
-                "the placement is for another cluster, `{}`, than the record, `{}`",
-                placement.cluster.name, self.cluster
-            ));
+            let name = &placement.cluster.name;
+            return Err(match *name == self.cluster {
+                true => format!(
+                    "the placement was made for another description of `{name}` than that of the record: place \
+                     again, or record a run with the placement"
+                ),
+                false => format!(
+                    "the placement is for another cluster, `{name}`, than the record, `{}`",
+                    self.cluster
+                ),
+            });
         }
         let fits = |job: &&JobEntry| job.name == self.job && job.ranks.len() == self.ranks.len();
         let job = placement.jobs.iter().find(fits).ok_or_else(|| {

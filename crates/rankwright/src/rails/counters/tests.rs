@@ -400,5 +400,9 @@ fn a_record_survives_its_file_and_other_placements_are_refused() {
         refused("sha256:d", "app"),
         "the placement is for another cluster, `d`, than the record, `c`"
     );
+    let mut same_name = placement("sha256:d", "app");
+    same_name.cluster.name = "c".to_owned();
+    let refused_for = record.placed_as(&same_name).unwrap_err();
+    assert!(refused_for.starts_with("the placement was made for another description of `c`"));
     assert_eq!(refused("sha256:c", "b"), "the placement has no job `app` of 16 ranks");
 }

@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use rankwright::choose::free_cores_and_pus;
+use rankwright::cluster::read::allocation::JobHosts;
 use rankwright::cluster::{self, Cluster};
-use rankwright::launch::MPI_LAUNCHERS;
 use rankwright::launch::shell::quote;
+use rankwright::launch::{LAUNCHERS, MPI_LAUNCHERS, Software};
 use rankwright::placement::PlacementFile;
 use rankwright::traffic::read::profile_file::{program_name, rank_count};
 
@@ -29,10 +30,10 @@ pub(super) struct Here {
     pub(super) launchers: Vec<String>,
     /// The name of the one for an example.
     pub(super) launcher: Option<String>,
-    /// The newest profile, and the newest placement unless the profile is newer.
+    /// The newest profile that can be read, and the newest placement unless the profile is newer.
     pub(super) profile: Option<String>,
     pub(super) placement: Option<String>,
-    /// A placement for invented hosts, which starts nothing.
+    /// A placement for invented hosts, which starts nothing; unless the profile is newer.
     pub(super) example: Option<String>,
     /// A placement for other nodes than those of the job, or without a job for nodes that this one does not know.
     pub(super) elsewhere: Option<String>,
@@ -40,6 +41,8 @@ pub(super) struct Here {
     pub(super) cluster: Option<String>,
     /// The program that was recorded, for a shell, if it is here.
     pub(super) program: Option<String>,
+    /// Whether the placement is what the launcher for an example does by default.
+    pub(super) placed_by_default: bool,
     /// The jobs of the placement, each with the program of its name if that is here.
     pub(super) placed_jobs: Vec<(String, Option<String>)>,
     /// What goes before commands that start the placement: empty unless its hosts are those of a lab.
@@ -103,24 +106,19 @@ impl Here {
         // A profile that was recorded after the placement is to be placed.
         let stale = |placement: &Dated| files.profile.as_ref().is_some_and(|p| p.0 > placement.0);
         let placement = files.placement.filter(|placement| !stale(placement));
+        let example = files.example.filter(|example| !stale(example));
         let name = |file: Option<Dated>| file.map(|(_, name)| name);
         let placed =
             placement.as_ref().and_then(|(_, name)| PlacementFile::read(Path::new(name)).ok());
-        let names = |placed: &PlacementFile| -> Vec<String> {
-            placed.nodes.iter().map(|node| node.name.clone()).collect()
-        };
-        let placed_on = placed.as_ref().map(names).unwrap_or_default();
-        let placed_on: Vec<&str> = placed_on.iter().map(String::as_str).collect();
-        let entry = placed.as_ref().and_then(|placed| {
-            lab::Described::from(&placed.cluster).entry_from_outside(placed_on.iter().copied())
-        });
-        let is_elsewhere = match &hosts {
-            Some((_, hosts)) => placed_on.iter().any(|host| !hosts.has(host)),
-            None => job.is_none() && entry.is_none() && unknown_hosts::are_elsewhere(&placed_on),
-        };
+        let hosts = hosts.as_ref().map(|(_, hosts)| hosts);
+        let (entry, is_elsewhere) = site_of(placed.as_ref(), job.as_ref(), hosts);
         let (placement, elsewhere) =
             if is_elsewhere { (None, placement) } else { (placement, None) };
         let (placed, entry) = (placed.filter(|_| !is_elsewhere), entry.filter(|_| !is_elsewhere));
+        let family = launcher.as_deref().and_then(family_of);
+        let placed_by_default = placed
+            .as_ref()
+            .is_some_and(|placed| is_by_default(placed, launcher.as_deref(), family));
         let jobs = placed.into_iter().flat_map(|placed| placed.jobs);
         let placed_jobs = jobs.map(|job| (job.name.clone(), program_here(&job.name))).collect();
         Self {
@@ -129,7 +127,8 @@ impl Here {
             ranks,
             free_cores: free_cores(cluster.as_ref(), known_elsewhere),
             cluster_has_job,
-            family: launcher.as_deref().and_then(family_of),
+            family,
+            placed_by_default,
             job,
             launchers,
             launcher,
@@ -137,7 +136,7 @@ impl Here {
             placement: name(placement),
             elsewhere: name(elsewhere),
             profile: name(files.profile),
-            example: name(files.example),
+            example: name(example),
             // A description that cannot be read is of no use.
             cluster: files.cluster.filter(|_| cluster.is_some()),
             site_has_cluster,
@@ -150,6 +149,40 @@ impl Here {
 fn family_of(launcher: &str) -> Option<Family> {
     let path = find_program(Path::new(launcher))?;
     Family::by_path(&path.canonicalize().unwrap_or(path))
+}
+
+/// What goes before the commands that start a placement, if its hosts are those of a lab, and whether the
+/// placement is for other nodes than those of the job, `hosts`, or that this node knows.
+fn site_of(
+    placed: Option<&PlacementFile>,
+    job: Option<&Job>,
+    hosts: Option<&JobHosts>,
+) -> (Option<String>, bool) {
+    let nodes = placed.iter().flat_map(|placed| &placed.nodes);
+    let names: Vec<&str> = nodes.map(|node| node.name.as_str()).collect();
+    let entry = placed.and_then(|placed| {
+        lab::Described::from(&placed.cluster).entry_from_outside(names.iter().copied())
+    });
+    let is_elsewhere = match hosts {
+        Some(hosts) => names.iter().any(|host| !hosts.has(host)),
+        None => job.is_none() && entry.is_none() && unknown_hosts::are_elsewhere(&names),
+    };
+    (entry, is_elsewhere)
+}
+
+/// Whether a launcher of this name and family places the ranks so by default, in any of its versions.
+fn is_by_default(placed: &PlacementFile, launcher: Option<&str>, family: Option<Family>) -> bool {
+    let ranks = placed.jobs.iter().map(|job| job.ranks.len()).sum();
+    let is_here = |software: Software| match (software, family) {
+        (Software::OpenMpi(_), Some(Family::OpenMpi))
+        | (Software::Mpich, Some(Family::Mpich))
+        | (Software::IntelMpi, Some(Family::Intel)) => true,
+        (Software::Slurm, _) => launcher == Some("srun"),
+        (Software::Flux, _) => launcher == Some("flux"),
+        _ => false,
+    };
+    let launchers = LAUNCHERS.iter().filter(|launcher| is_here(launcher.software));
+    launchers.map(|launcher| launcher.default_strategy(ranks)).any(|usual| usual == placed.strategy)
 }
 
 /// The free cores of the cluster of this folder, or of this host unless the nodes are known elsewhere.
@@ -251,8 +284,11 @@ impl Files {
             let begin = begin_of(&path);
             let is_placement =
                 || ["\"strategy\"", "\"workload_digest\""].iter().all(|key| begin.contains(key));
-            if has(".rwp") && begin.starts_with("SQLite format 3") {
-                newer(&mut files.profile, (changed, name));
+            if has(".rwp") {
+                // One that ended early, or is no profile, has no count of ranks.
+                if rank_count(&path).is_some() {
+                    newer(&mut files.profile, (changed, name));
+                }
             } else if has(".toml") && begin.contains("[[node]]") {
                 if files.cluster.is_none() || name == "cluster.toml" {
                     files.cluster = Some(name);
@@ -283,6 +319,9 @@ fn begin_of(path: &Path) -> String {
 
 #[cfg(test)]
 mod tests {
+    use rankwright::traffic::profile::Profile;
+    use rankwright::traffic::read::profile_file;
+
     use super::*;
 
     #[test]
@@ -304,6 +343,8 @@ mod tests {
         );
         write("other.rwp", "text");
         write("app.rwp", "SQLite format 3");
+        assert_eq!(Files::of(folder.path()).profile, None, "it ended early");
+        profile_file::write(&Profile::default(), &folder.path().join("app.rwp")).unwrap();
         write(
             "e.json",
             "{\"strategy\": \"x\", \"cluster\": {\"invented\": true}, \"workload_digest\": \"\"}",

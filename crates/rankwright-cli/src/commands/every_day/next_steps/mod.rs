@@ -80,18 +80,29 @@ fn steps(here: &Here) -> (String, Vec<String>) {
         return known();
     }
     let Some(cores) = here.free_cores else { return known() };
-    let larger = |ranks, profile: &str| {
-        let larger = larger_cluster(ranks);
-        format!("rankwright place {} {larger} -o example.json", quote(profile))
+    let larger = |command: &str, ranks, profile: &str| {
+        format!("rankwright {command} {} {}", quote(profile), larger_cluster(ranks))
     };
+    let example = |ranks, profile: &str| larger("place", ranks, profile) + " -o example.json";
     let cluster = here.cluster.as_deref().unwrap_or("this host");
     let free = counted(cores, "free core");
     if let (Some(profile), Some(ranks)) = (&here.profile, here.ranks.filter(|n| *n > cores)) {
-        let what = format!(
-            "{profile} has {}, {cluster} {free}. Next: see what placements change on a larger cluster:",
-            counted(ranks, "rank")
-        );
-        return (what, vec![larger(ranks, profile)]);
+        let ranks_here = format!("{profile} has {}, {cluster} {free}.", counted(ranks, "rank"));
+        return match &here.example {
+            None => {
+                let what =
+                    format!("{ranks_here} Next: see what placements change on a larger cluster:");
+                (what, vec![example(ranks, profile)])
+            }
+            // That was the step before.
+            Some(_) => {
+                let what = format!(
+                    "{ranks_here} Next: see what placements change there as a page, and describe your cluster:"
+                );
+                let describe = "rankwright cluster import --help".to_owned();
+                (what, vec![larger("report", ranks, profile), describe])
+            }
+        };
     }
     if here.profile.is_some() || example_ranks(here) <= cores {
         return known();
@@ -102,7 +113,7 @@ fn steps(here: &Here) -> (String, Vec<String>) {
         "{cluster} has {free}. Next: record one run of your program (here ./app), and see what placements change \
          on a larger cluster:"
     );
-    (what, vec![profile, larger(example_ranks(here), "app.rwp")])
+    (what, vec![profile, example(example_ranks(here), "app.rwp")])
 }
 
 /// As [`steps`], for ranks that the cluster has cores for.
@@ -111,6 +122,9 @@ fn known_steps(here: &Here) -> (&'static str, Vec<String>) {
     let run = format!("rankwright run placement.json -- {program}");
     if let Some(placement) = &here.placement {
         let what = match here.placed_jobs.len() {
+            0 | 1 if here.placed_by_default => {
+                "Next: check that each rank gets its place, and run. It is placed as the launcher does by default:"
+            }
             0 | 1 => {
                 "Next: check that each rank gets its place, run, and measure against the launcher's default:"
             }
@@ -171,9 +185,16 @@ fn commands_of_placement(here: &Here, placement: &str) -> Vec<String> {
     }
     let program = here.placed_jobs.first().map_or("./app".to_owned(), |(_, known)| program(known));
     commands.push(format!("{entry}rankwright run {placement} -- {program}"));
-    commands.push(format!(
-        "{entry}rankwright run --compare default,placement --repeat 5 {placement} -- {program}"
-    ));
+    // The default compared with itself tells nothing.
+    if !here.placed_by_default {
+        commands.push(format!(
+            "{entry}rankwright run --compare default,placement --repeat 5 {placement} -- {program}"
+        ));
+    }
+    if let (Some(profile), Some(_)) = (&here.profile, &here.cluster) {
+        let profile = quote(profile);
+        commands.push(format!("rankwright report {placement} --profile {profile}{}", on(here)));
+    }
     commands
 }
 
@@ -315,6 +336,17 @@ mod tests {
             commands(&in_lab)[0],
             "rankwright lab exec --name x head -- rankwright check p.json"
         );
+        let whole = Here { profile: name("a.rwp"), cluster: name("c.toml"), ..in_lab };
+        assert_eq!(
+            commands(&whole)[2..],
+            [
+                "rankwright lab exec --name x head -- rankwright run --compare default,placement --repeat 5 p.json \
+                 -- './my app'",
+                "rankwright report p.json --profile a.rwp --on c.toml"
+            ]
+        );
+        let as_usual = Here { placed_by_default: true, ..whole };
+        assert!(!text(&as_usual).contains("--compare"), "{}", text(&as_usual));
     }
 
     #[test]
@@ -339,6 +371,14 @@ mod tests {
         assert_eq!(
             commands(&small),
             [format!("rankwright place app.rwp {larger} -o example.json")]
+        );
+        let seen = Here { example: name("example.json"), ..small.clone() };
+        assert_eq!(
+            commands(&seen),
+            [
+                format!("rankwright report app.rwp {larger}"),
+                "rankwright cluster import --help".to_owned()
+            ]
         );
         let undescribed = Here { cluster: None, ..small };
         assert_eq!(
