@@ -43,6 +43,7 @@ export function traffic(ranks: number, pairs: Pair[]): Traffic {
     ...(rounded ? {} : { messages: pack(sorted.map((pair) => pair.messages), "f64") }),
     total_bytes: bytes.reduce((a, b) => a + b, 0),
     total_messages: sorted.reduce((sum, pair) => sum + pair.messages, 0),
+    collectives: true,
     aggregated: false,
   };
 }

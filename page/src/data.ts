@@ -95,6 +95,8 @@ export interface Traffic {
   messages?: Packed;
   total_bytes: number;
   total_messages: number;
+  /** Whether messages of collective operations are among them. */
+  collectives: boolean;
   /** If more than `ranks_limit` ranks were aggregated: each "rank" above is then a node of the default. */
   aggregated: boolean;
 }

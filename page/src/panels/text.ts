@@ -120,13 +120,14 @@ const OF_CELLS: Record<string, (value: number) => string> = {
 function resultTable({ title, caption, columns, rows }: Table, index: number): HTMLElement {
   const own: Column<Table["rows"][number]>[] = columns.map(({ name, unit, numeric }, i) => {
     const ofCell = unit ? OF_CELLS[unit] : undefined;
+    const inColumn = plain(rows.map((row) => row[i]).filter((cell) => typeof cell === "number"));
     return {
       name,
       unit: ofCell ? undefined : unit,
       csvUnit: unit,
       numeric,
       value: (row) => row[i],
-      show: (row) => (typeof row[i] === "number" ? (ofCell ?? plain)(row[i]) : words(String(row[i] ?? ""))),
+      show: (row) => (typeof row[i] === "number" ? (ofCell ?? inColumn)(row[i]) : words(String(row[i] ?? ""))),
     };
   });
   return el(

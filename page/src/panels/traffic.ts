@@ -55,10 +55,11 @@ function summary({ report }: Opened, pairs: Pairs, [least, most]: [number, numbe
   const traffic = report.traffic!;
   const what = traffic.aggregated ? "groups of ranks, one per node" : "ranks";
   const rounded = pairs.rounded ? " Bytes of single pairs are rounded to within 9 %; totals are exact." : "";
+  const included = traffic.collectives ? ", messages of collective operations included" : "";
   const range = least === most ? `${bytes(most)} each` : `${bytes(least)} to ${bytes(most)} each`;
   return (
     `${bytes(traffic.total_bytes)} in ${count(traffic.total_messages)} messages between ${count(traffic.ranks)} ${what}; ` +
-    `${count(pairs.length)} pairs with ${range}, messages of collective operations included.${rounded}`
+    `${count(pairs.length)} pairs of ${traffic.aggregated ? "groups" : "ranks"} with ${range}${included}.${rounded}`
   );
 }
 

@@ -65,11 +65,14 @@ export function tenths(value: number): string {
   return `${text === "-0.0" ? "0.0" : text} %`;
 }
 
-/** A number of a table: whole numbers in full, others with four significant digits and at most six decimals. */
-export function plain(value: number): string {
-  if (!Number.isFinite(value)) return String(value);
-  if (Number.isInteger(value) || Math.abs(value) >= 1000) return count(value);
-  return Math.abs(value) < 5e-7 ? "0" : significant(value, 4);
+/** Writes the numbers of a column: whole ones in full, others with four significant digits and at most six decimals. */
+export function plain(numbers: number[]): (value: number) => string {
+  const whole = numbers.every((value) => Number.isInteger(value));
+  return (value) => {
+    if (!Number.isFinite(value)) return String(value);
+    if (whole || Math.abs(value) >= 1000) return count(value);
+    return Math.abs(value) < 5e-7 ? "0" : significant(value, 4);
+  };
 }
 
 /** Several words as a list: "a, b and c". */

@@ -37,7 +37,9 @@ test("ticks of a time axis share a unit", () => {
 });
 
 test("numbers of tables and lists of words", () => {
-  const shown = ["3", "1.023", "1 000 000 000", "12 346", "0.01235", "0.000002", "0"];
-  assert.deepEqual([3, 1.0234567, 1e9, 12345.6, 0.0123456, 1.5e-6, 1.288e-12].map(plain), shown);
+  const mixed = [3, 0, 1.0234567, 1e9, 12345.6, 0.0123456, 1.5e-6, 1.288e-12];
+  const shown = ["3.000", "0", "1.023", "1 000 000 000", "12 346", "0.01235", "0.000002", "0"];
+  assert.deepEqual(mixed.map(plain(mixed)), shown);
+  assert.deepEqual([3, 12345].map(plain([3, 12345])), ["3", "12 345"]);
   assert.equal(list(["a", "b", "c"]), "a, b and c");
 });

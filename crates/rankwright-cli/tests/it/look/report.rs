@@ -157,6 +157,43 @@ fn without_a_program_line_all_commands_name_the_recorded_program() {
     assert!(starts.iter().all(|text| text.ends_with(&program)), "{starts:?}");
 }
 
+/// The lines of a text report from a heading to the next.
+fn section(arguments: &[&str], heading: &str) -> Vec<String> {
+    let text =
+        run(&[&["-q", "report", "--format", "text", "--effort", "fast"], arguments].concat());
+    let lines = text.lines().skip_while(|line| *line != format!("== {heading}")).skip(1);
+    lines.take_while(|line| !line.starts_with("== ")).map(str::to_owned).collect()
+}
+
+#[test]
+fn texts_have_a_matrix_and_the_ranks_of_each_node() {
+    let cluster = "synthetic:pack:2 core:8 pu:1";
+    let ring = |ranks: &str| format!("pattern:ring:{ranks}:length=1 MB");
+    let on = |nodes| ["--on", cluster, "--nodes", nodes, "--strategies", "blocked"];
+    // By rank.
+    let few = ring("4");
+    let traffic = section(&[&[&*few], &on("2")[..]].concat(), "Traffic");
+    assert!(traffic[0].ends_with(" messages between 4 pairs of ranks."), "{traffic:?}");
+    assert!(traffic.iter().any(|line| line.starts_with("from, to  0 ")), "{traffic:?}");
+    // By node.
+    let many = ring("64");
+    let traffic = section(&[&[&*many], &on("4")[..]].concat(), "Traffic");
+    let header = traffic.iter().find(|line| line.starts_with("from, to")).expect("a matrix");
+    assert_eq!(header, "from, to  node0  node1  node2  node3");
+    let ranks = section(&[&[&*many], &on("4")[..]].concat(), "Ranks per node");
+    assert_eq!(ranks[1], "node0  0-15");
+    // Of more nodes the pairs that send most.
+    let most = ring("640");
+    let arguments = [&[&*most], &on("40")[..]].concat();
+    let traffic = section(&arguments, "Traffic");
+    let title = traffic.iter().position(|line| line.contains("the 16 pairs of nodes"));
+    let title = title.expect("a list of pairs");
+    assert!(traffic[title].ends_with(", of 40:"), "{traffic:?}");
+    assert_eq!(traffic.len(), title + 19, "{traffic:?}");
+    let ranks = section(&arguments, "Ranks per node");
+    assert_eq!((ranks.len(), &*ranks[33]), (35, "And 8 more nodes."), "{ranks:?}");
+}
+
 /// A workload file with a job of this name, whose ranks send to each other.
 fn job_file(folder: &Path, name: &str) -> String {
     let path = folder.join("jobs.toml");

@@ -56,6 +56,9 @@ pub struct Report {
     pub findings: Vec<Finding>,
     /// What was not measured, and how to measure it.
     pub missing: Vec<Missing>,
+    /// Names that the user gave to inputs, which are text in all forms.
+    #[serde(skip)]
+    pub(super) given_names: Vec<String>,
 }
 
 /// What a report is about.
@@ -293,6 +296,7 @@ impl Report {
             tables: Vec::new(),
             findings: Vec::new(),
             missing: Vec::new(),
+            given_names: Vec::new(),
         }
     }
 

@@ -10,7 +10,7 @@ use crate::cluster::{Cluster, hostlist};
 use crate::placement::digest;
 use crate::traffic::profile::Profile;
 use crate::traffic::{Job, Workload};
-use crate::units::{Bytes, Seconds, counted};
+use crate::units::{Seconds, counted};
 
 /// The longest hostlist that is shown.
 const LONGEST_LIST: usize = 200;
@@ -96,12 +96,6 @@ impl Report {
         let report = FactGroup::Report;
         self.fact(report, "command", command);
         self.fact(report, "rankwright", env!("CARGO_PKG_VERSION"));
-        if let Some(traffic) = &self.traffic {
-            let pairs = counted(traffic.pairs(), "pair");
-            let (bytes, messages) = (Bytes(traffic.total_bytes), traffic.total_messages);
-            let text = format!("{bytes:.1} in {messages} messages between {pairs}");
-            self.fact(FactGroup::Run, "traffic", text);
-        }
         self
     }
 }

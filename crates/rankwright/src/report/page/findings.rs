@@ -342,6 +342,9 @@ impl Report {
         };
         self.findings.iter_mut().for_each(|finding| named(&mut finding.snippet));
         self.missing.iter_mut().for_each(|missing| named(&mut missing.snippet));
+        let inputs = [&names.workload, &names.cluster, &names.placement];
+        let inputs = inputs.into_iter().flat_map(|names| names.split(','));
+        self.given_names.extend(inputs.map(str::to_owned));
         self
     }
 

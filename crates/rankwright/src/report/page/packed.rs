@@ -1,8 +1,9 @@
 //! Lists of numbers in binary inside JSON.
 
-use std::io::Write;
+use std::io::{Read, Write};
 
 use flate2::Compression;
+use flate2::read::ZlibDecoder;
 use flate2::write::ZlibEncoder;
 use serde::Serialize;
 
@@ -59,6 +60,33 @@ impl Packed {
         Self::new(NumberType::F64, numbers.iter().map(|number| number.to_le_bytes()))
     }
 
+    /// The numbers.
+    ///
+    /// # Panics
+    /// Never: the text was made from them.
+    #[must_use]
+    pub fn numbers(&self) -> Vec<f64> {
+        let deflated = of_base64(&self.data);
+        let mut bytes = Vec::new();
+        let whole = ZlibDecoder::new(&deflated[..]).read_to_end(&mut bytes);
+        whole.expect("what was deflated is whole");
+        let number = |bytes: &[u8]| {
+            let mut eight = [0; 8];
+            eight[..bytes.len()].copy_from_slice(bytes);
+            match self.number {
+                NumberType::F64 => f64::from_le_bytes(eight),
+                _ => u64::from_le_bytes(eight) as f64,
+            }
+        };
+        let size = match self.number {
+            NumberType::U8 => 1,
+            NumberType::U16 => 2,
+            NumberType::U32 => 4,
+            NumberType::F64 => 8,
+        };
+        bytes.chunks(size).map(number).collect()
+    }
+
     fn new<const SIZE: usize>(
         number: NumberType,
         numbers: impl ExactSizeIterator<Item = [u8; SIZE]>,
@@ -69,6 +97,24 @@ impl Packed {
         let whole = deflated.write_all(&bytes).and_then(|()| deflated.finish());
         Self { number, length, data: base64(&whole.expect("memory takes all that is written")) }
     }
+}
+
+/// The bytes that [`base64`] wrote.
+fn of_base64(text: &str) -> Vec<u8> {
+    let digit = |c: u8| match c {
+        b'A'..=b'Z' => c - b'A',
+        b'a'..=b'z' => c - b'a' + 26,
+        b'0'..=b'9' => c - b'0' + 52,
+        b'+' => 62,
+        _ => 63,
+    };
+    let mut bytes = Vec::new();
+    for four in text.trim_end_matches('=').as_bytes().chunks(4) {
+        let bits = four.iter().fold(0_u32, |bits, c| bits << 6 | u32::from(digit(*c)));
+        let bits = bits << (6 * (4 - four.len()));
+        bytes.extend(&bits.to_be_bytes()[1..four.len()]);
+    }
+    bytes
 }
 
 /// Base64 of RFC 4648, with padding.
@@ -86,43 +132,6 @@ fn base64(bytes: &[u8]) -> String {
         }
     }
     text
-}
-
-/// The numbers of a list, for tests.
-#[cfg(test)]
-pub(super) fn unpacked(packed: &Packed) -> Vec<f64> {
-    use std::io::Read;
-    let digit = |c: u8| match c {
-        b'A'..=b'Z' => c - b'A',
-        b'a'..=b'z' => c - b'a' + 26,
-        b'0'..=b'9' => c - b'0' + 52,
-        b'+' => 62,
-        _ => 63,
-    };
-    let text = packed.data.trim_end_matches('=').as_bytes();
-    let mut deflated = Vec::new();
-    for four in text.chunks(4) {
-        let bits = four.iter().fold(0_u32, |bits, c| bits << 6 | u32::from(digit(*c)));
-        let bits = bits << (6 * (4 - four.len()));
-        deflated.extend(&bits.to_be_bytes()[1..four.len()]);
-    }
-    let mut bytes = Vec::new();
-    flate2::read::ZlibDecoder::new(&deflated[..]).read_to_end(&mut bytes).unwrap();
-    let numbers: Vec<f64> = match packed.number {
-        NumberType::U8 => bytes.iter().map(|byte| f64::from(*byte)).collect(),
-        NumberType::U16 => {
-            bytes.chunks(2).map(|b| f64::from(u16::from_le_bytes([b[0], b[1]]))).collect()
-        }
-        NumberType::U32 => {
-            let number = |b: &[u8]| f64::from(u32::from_le_bytes(b.try_into().unwrap()));
-            bytes.chunks(4).map(number).collect()
-        }
-        NumberType::F64 => {
-            bytes.chunks(8).map(|b| f64::from_le_bytes(b.try_into().unwrap())).collect()
-        }
-    };
-    assert_eq!(numbers.len(), packed.length);
-    numbers
 }
 
 #[cfg(test)]
@@ -147,8 +156,8 @@ mod tests {
             let packed = Packed::whole(&numbers);
             assert_eq!(packed.number, kind);
             let expected: Vec<f64> = numbers.into_iter().map(f64::from).collect();
-            assert_eq!(unpacked(&packed), expected);
+            assert_eq!(packed.numbers(), expected);
         }
-        assert_eq!(unpacked(&Packed::real(&[0.1, 1e300])), [0.1, 1e300]);
+        assert_eq!(Packed::real(&[0.1, 1e300]).numbers(), [0.1, 1e300]);
     }
 }

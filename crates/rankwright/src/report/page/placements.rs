@@ -66,6 +66,18 @@ pub enum PlacementRole {
     Given,
 }
 
+impl PlacementRole {
+    /// The role in words.
+    pub(super) fn words(self) -> &'static str {
+        match self {
+            Self::Default => "launcher's default",
+            Self::Best => "best",
+            Self::Next => "next best",
+            Self::Given => "given",
+        }
+    }
+}
+
 /// A placement that a report shows.
 #[derive(Debug, Clone)]
 pub struct Shown<'a> {
@@ -114,8 +126,9 @@ impl Report {
             self.find([Found::new("ranks-aggregated", text).finding()]);
         }
         if traffic.rounded {
+            let of = if traffic.aggregated { "groups of ranks" } else { "ranks" };
             let text = format!(
-                "{} communicate: their bytes are stored as logarithms, within 9 %",
+                "{} of {of} communicate: their bytes are stored as logarithms, within 9 %",
                 counted(traffic.pairs(), "pair")
             );
             self.find([Found::new("bytes-rounded", text).finding()]);
@@ -277,7 +290,6 @@ pub(super) fn device_loads(
 #[cfg(test)]
 mod tests {
     use super::super::data::{Kind, Outcome, Verdict};
-    use super::super::packed::unpacked;
     use super::*;
     use crate::cluster::Levels;
     use crate::placement::{Granularity, JobShape, slots};
@@ -302,9 +314,9 @@ mod tests {
         let report =
             Report::new(Kind::Placement, "", verdict).with_placements(&cluster, &workload, &shown);
         let view = &report.placements[0];
-        assert_eq!(unpacked(&view.node), [1.0, 0.0, 1.0, 0.0]);
-        assert_eq!(unpacked(&view.position), [3.0, 1.0, 2.0, 0.0]);
-        assert_eq!(unpacked(&view.core), [1.0, 3.0, 0.0, 0.0]);
+        assert_eq!(view.node.numbers(), [1.0, 0.0, 1.0, 0.0]);
+        assert_eq!(view.position.numbers(), [3.0, 1.0, 2.0, 0.0]);
+        assert_eq!(view.core.numbers(), [1.0, 3.0, 0.0, 0.0]);
         assert_eq!(view.core_list, None, "one core each");
         assert_eq!(report.machine.unwrap().nodes.len(), 2);
         let out: u64 = report.devices.iter().flat_map(|device| &device.out).sum();
@@ -315,7 +327,7 @@ mod tests {
     fn cores_that_do_not_follow_each_other_are_listed() {
         assert_eq!(core_list(&[vec![0, 1], vec![], vec![7]]), None);
         let listed = core_list(&[vec![0, 2], vec![4, 5]]).unwrap();
-        assert_eq!(unpacked(&listed), [0.0, 2.0, 4.0, 5.0]);
+        assert_eq!(listed.numbers(), [0.0, 2.0, 4.0, 5.0]);
         let cluster = free_on_even_cores();
         let workload = traffic::open("pattern:ring:4:length=1000 B").unwrap();
         let slots = slots(&cluster, Granularity::Cores(2), 4).unwrap();
@@ -328,12 +340,12 @@ mod tests {
         let nodes: BTreeMap<NodeId, u32> = cluster.node_ids().zip(0..).collect();
         let view = PlacementView::new(&shown, &nodes);
         let cores = [4.0, 6.0, 0.0, 2.0, 4.0, 6.0, 0.0, 2.0];
-        assert_eq!(unpacked(view.core_list.as_ref().unwrap()), cores);
+        assert_eq!(view.core_list.as_ref().unwrap().numbers(), cores);
         let groups = Groups::new(&placement, &nodes);
         let view = groups.view(&shown, true);
-        assert_eq!(unpacked(&view.cores), [4.0, 4.0]);
+        assert_eq!(view.cores.numbers(), [4.0, 4.0]);
         let cores = [0.0, 2.0, 4.0, 6.0, 0.0, 2.0, 4.0, 6.0];
-        assert_eq!(unpacked(view.core_list.as_ref().unwrap()), cores);
+        assert_eq!(view.core_list.as_ref().unwrap().numbers(), cores);
         assert_eq!(groups.view(&shown, false).core_list, None);
     }
 

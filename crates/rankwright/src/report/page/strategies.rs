@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::placements::PlacementRole;
 use crate::choose::{Basis, Plan};
 use crate::ranking::Score;
 use crate::report::answer::Role;
@@ -78,7 +79,29 @@ pub enum StrategyRole {
     Next,
 }
 
+impl StrategyRole {
+    fn words(self) -> &'static str {
+        match self {
+            Self::Default => PlacementRole::Default.words(),
+            Self::Best => PlacementRole::Best.words(),
+            Self::Next => PlacementRole::Next.words(),
+        }
+    }
+}
+
 impl StrategyTable {
+    /// The role of a row in words: the launcher's default may be the best.
+    pub(super) fn role_of(&self, row: &StrategyRow) -> String {
+        let is_default = self.default.as_ref() == Some(&row.name);
+        match row.role {
+            Some(StrategyRole::Best) if is_default => {
+                let [best, default] = [StrategyRole::Best, StrategyRole::Default];
+                format!("{}, {}", best.words(), default.words())
+            }
+            role => role.map_or("", StrategyRole::words).to_owned(),
+        }
+    }
+
     /// The strategies of a plan, with run times and intervals.
     #[must_use]
     pub fn of_plan(plan: &Plan, comparison: &Comparison) -> Self {

@@ -7,6 +7,7 @@ use serde::Serialize;
 use super::data::JobRanks;
 use super::packed::Packed;
 use crate::traffic::Workload;
+use crate::units::{Bytes, counted};
 
 /// Above this number of pairs their bytes are rounded logarithms, so that a report stays small.
 const MOST_EXACT_PAIRS: usize = 200_000;
@@ -31,6 +32,8 @@ pub struct Traffic {
     pub total_bytes: u64,
     /// Messages of all pairs of ranks.
     pub total_messages: u64,
+    /// Whether messages of collective operations are among them.
+    pub collectives: bool,
     /// Whether each "rank" stands for the ranks that the first placement puts on one node, in the order of
     /// the nodes. A group then also sends to itself.
     pub aggregated: bool,
@@ -48,7 +51,9 @@ impl Traffic {
     /// The traffic between the ranks of a workload.
     #[must_use]
     pub fn new(workload: &Workload) -> Self {
-        Self::of_pairs(pairs(workload).collect(), workload.rank_count(), false)
+        let collectives = has_collectives(workload);
+        let traffic = Self::of_pairs(pairs(workload).collect(), workload.rank_count());
+        Self { collectives, ..traffic }
     }
 
     /// The traffic between groups of ranks. `group_of` has the group of each rank.
@@ -65,14 +70,15 @@ impl Traffic {
         }
         let pair = |(ends, (bytes, messages))| Pair { ends, bytes, messages };
         let groups = group_of.iter().max().map_or(0, |last| *last as usize + 1);
-        Self::of_pairs(sums.into_iter().map(pair).collect(), groups, true)
+        let traffic = Self::of_pairs(sums.into_iter().map(pair).collect(), groups);
+        Self { collectives: has_collectives(workload), aggregated: true, ..traffic }
     }
 
     /// The traffic of these pairs, by sender, then receiver: sender, receiver, bytes, messages.
     #[must_use]
     pub fn between(pairs: &[(u32, u32, u64, u64)], ranks: usize) -> Self {
         let pair = |&(from, to, bytes, messages): &_| Pair { ends: (from, to), bytes, messages };
-        Self::of_pairs(pairs.iter().map(pair).collect(), ranks, false)
+        Self::of_pairs(pairs.iter().map(pair).collect(), ranks)
     }
 
     /// Number of pairs that communicate.
@@ -81,7 +87,32 @@ impl Traffic {
         self.sources.length
     }
 
-    fn of_pairs(pairs: Vec<Pair>, ranks: usize, aggregated: bool) -> Self {
+    /// `26.2 MB in 4000 messages between 20 pairs of ranks`.
+    pub(super) fn sentence(&self) -> String {
+        let (bytes, messages) = (Bytes(self.total_bytes), self.total_messages);
+        let messages = counted(usize::try_from(messages).unwrap_or(usize::MAX), "message");
+        let pairs = counted(self.pairs(), "pair");
+        let of = if self.aggregated { "groups of ranks" } else { "ranks" };
+        let included = match self.collectives {
+            true => ", messages of collective operations included",
+            false => "",
+        };
+        format!("{bytes:.1} in {messages} between {pairs} of {of}{included}")
+    }
+
+    /// The bytes of each pair: sender, receiver, bytes.
+    pub(super) fn bytes_of_pairs(&self) -> Vec<(usize, usize, f64)> {
+        let [from, to, bytes] =
+            [&self.sources, &self.destinations, &self.bytes].map(Packed::numbers);
+        let bytes = bytes.into_iter().map(|bytes| match (self.rounded, bytes) {
+            (true, rounded) if rounded > 0.0 => (rounded / 4.0).exp2(),
+            (_, bytes) => bytes,
+        });
+        let ends = from.into_iter().zip(to);
+        ends.zip(bytes).map(|((from, to), bytes)| (from as usize, to as usize, bytes)).collect()
+    }
+
+    fn of_pairs(pairs: Vec<Pair>, ranks: usize) -> Self {
         let rounded = pairs.len() > MOST_EXACT_PAIRS;
         let whole =
             |number: fn(&Pair) -> u32| Packed::whole(&pairs.iter().map(number).collect::<Vec<_>>());
@@ -105,9 +136,14 @@ impl Traffic {
             messages: (!rounded).then(|| real(|pair| pair.messages)),
             total_bytes: sum(|pair| pair.bytes),
             total_messages: sum(|pair| pair.messages),
-            aggregated,
+            collectives: false,
+            aggregated: false,
         }
     }
+}
+
+fn has_collectives(workload: &Workload) -> bool {
+    workload.jobs.iter().any(|job| !job.collectives.calls.is_empty())
 }
 
 /// The ranks of each job.
@@ -144,7 +180,6 @@ fn logarithm(bytes: u64) -> u8 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::packed::unpacked;
     use super::*;
     use crate::traffic;
 
@@ -154,8 +189,8 @@ mod tests {
         let traffic = Traffic::new(&workload);
         let sent: u64 = workload.jobs[0].flows.iter().map(|flow| flow.bytes).sum();
         assert_eq!((traffic.total_bytes, traffic.rounded), (sent, false));
-        assert_eq!(unpacked(&traffic.bytes).iter().sum::<f64>(), sent as f64);
-        let sources = unpacked(&traffic.sources);
+        assert_eq!(traffic.bytes.numbers().iter().sum::<f64>(), sent as f64);
+        let sources = traffic.sources.numbers();
         assert!(sources.is_sorted(), "{sources:?}");
     }
 
@@ -166,7 +201,7 @@ mod tests {
         assert!(traffic.rounded && traffic.messages.is_none());
         assert_eq!(traffic.pairs(), 512 * 511);
         let exact = workload.jobs[0].flows[0].bytes as f64;
-        let rounded = 2.0_f64.powf(unpacked(&traffic.bytes)[0] / 4.0);
+        let rounded = 2.0_f64.powf(traffic.bytes.numbers()[0] / 4.0);
         assert!((rounded / exact - 1.0).abs() < 0.09, "{rounded} for {exact}");
         let size = serde_json::to_string(&traffic).unwrap().len();
         assert!(size < 100_000, "{size}");
@@ -219,7 +254,7 @@ mod tests {
             jobs.iter().map(|job| (job.first_rank, job.ranks)).collect::<Vec<_>>(),
             [(0, 4), (4, 8)]
         );
-        let sources = unpacked(&Traffic::new(&workload).sources);
+        let sources = Traffic::new(&workload).sources.numbers();
         assert_eq!(sources.last(), Some(&11.0));
     }
 }

@@ -1,11 +1,12 @@
 //! A report as a page, as Markdown, as text and as JSON.
 
+mod by_node;
 mod html;
 mod markdown;
 mod parts;
 mod text;
 
-use super::Report;
+use super::{Cell, Report};
 use crate::report::to_json;
 
 /// The form of a written report.
@@ -28,10 +29,23 @@ impl Report {
     pub fn render(&self, form: ReportForm) -> String {
         match form {
             ReportForm::Html => html::page(self),
-            ReportForm::Markdown => markdown::markdown(&parts::parts(self)),
+            ReportForm::Markdown => markdown::markdown(&parts::parts(self), &self.names()),
             ReportForm::Text => text::text(&parts::parts(self)),
             ReportForm::Json => to_json(self),
         }
+    }
+
+    /// Names that users gave, as far as they have backticks: of jobs, rows, the cluster and files.
+    fn names(&self) -> Vec<&str> {
+        let jobs = self.jobs.iter().map(|job| &job.name);
+        let rows = self.tables.iter().flat_map(|table| &table.rows).filter_map(|row| row.first());
+        let rows = rows.filter_map(|cell| match cell {
+            Cell::Text(name) => Some(name),
+            _ => None,
+        });
+        let cluster = self.machine.iter().map(|machine| &machine.name);
+        let all = jobs.chain(rows).chain(cluster).chain(&self.given_names).map(String::as_str);
+        all.filter(|name| name.contains('`')).collect()
     }
 }
 

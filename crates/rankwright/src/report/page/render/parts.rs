@@ -1,9 +1,10 @@
 //! What a report says, as parts of a text: the same for Markdown and for terminals.
 
 use super::super::data::{Cell, Column, Command, Report, Table};
-use super::super::placements::{DeviceLoad, PlacementView};
+use super::super::placements::DeviceLoad;
 use super::super::strategies::{StrategyRow, StrategyTable};
 use super::super::timeline::Timeline;
+use super::by_node::{ranks_per_node, traffic};
 use crate::units::{Bytes, Seconds, counted, four_digits, percent};
 
 /// A part of a text.
@@ -19,9 +20,9 @@ pub(super) enum Part {
     Paragraph(String),
     /// A list.
     List(Vec<String>),
-    /// Something to type or to save.
-    Code(String),
-    /// A table: header, rows, and which columns are numbers.
+    /// Something to type or to save, and its language.
+    Code(String, &'static str),
+    /// A table: header and rows.
     Table(Vec<String>, Vec<Vec<String>>),
 }
 
@@ -41,9 +42,8 @@ pub(super) fn parts(report: &Report) -> Vec<Part> {
     let facts = report.facts.iter().map(|fact| vec![fact.name.clone(), fact.value.clone()]);
     section(&mut parts, "What, when, where", table(&["", ""], facts));
     section(&mut parts, "What to type", report.commands.iter().flat_map(command).collect());
-    let placements = report.placements.iter().map(placement);
-    let header = ["placement", "role", "between nodes"];
-    section(&mut parts, "Placements", table(&header, placements));
+    section(&mut parts, "Traffic", traffic(report));
+    section(&mut parts, "Ranks per node", ranks_per_node(report));
     section(&mut parts, "Bytes per network device", devices(report));
     section(&mut parts, "Time line", report.timeline.iter().flat_map(timeline).collect());
     section(&mut parts, "Strategies", report.strategies.iter().flat_map(strategies).collect());
@@ -53,7 +53,7 @@ pub(super) fn parts(report: &Report) -> Vec<Part> {
     section(&mut parts, "Findings", findings(report));
     let missing = report.missing.iter().flat_map(|missing| {
         let text = Part::List(vec![missing.text.clone()]);
-        [Some(text), missing.snippet.clone().map(Part::Code)].into_iter().flatten()
+        [Some(text), missing.snippet.clone().map(typed)].into_iter().flatten()
     });
     section(&mut parts, "Not measured", missing.collect());
     parts
@@ -68,10 +68,26 @@ fn section(parts: &mut Vec<Part>, title: &str, content: Vec<Part>) {
 }
 
 /// A table, unless it has no row.
-fn table(header: &[&str], rows: impl Iterator<Item = Vec<String>>) -> Vec<Part> {
+pub(super) fn table(header: &[&str], rows: impl Iterator<Item = Vec<String>>) -> Vec<Part> {
     let rows: Vec<Vec<String>> = rows.collect();
     let header = header.iter().map(|title| (*title).to_owned()).collect();
     if rows.is_empty() { Vec::new() } else { vec![Part::Table(header, rows)] }
+}
+
+/// Commands for a shell.
+fn typed(text: String) -> Part {
+    Part::Code(text, SHELL)
+}
+
+const SHELL: &str = "sh";
+
+/// A file is a script if it says so; others have rows for a launcher.
+fn language(command: &Command) -> &'static str {
+    let is_script = |file: &str| file.ends_with(".sh") || command.text.starts_with("#!");
+    match &command.file {
+        Some(file) if !is_script(file) => "text",
+        _ => SHELL,
+    }
 }
 
 fn command(command: &Command) -> Vec<Part> {
@@ -82,25 +98,19 @@ fn command(command: &Command) -> Vec<Part> {
     };
     let whole = command.file.is_none() || lines <= LINES;
     let code = match whole {
-        true => Part::Code(command.text.clone()),
+        true => Part::Code(command.text.clone(), language(command)),
         false => Part::Paragraph(format!("{}; the page has them.", counted(lines, "line"))),
     };
     vec![Part::Paragraph(format!("{title}:")), code]
 }
 
-fn bytes(bytes: u64) -> String {
+pub(super) fn bytes(bytes: u64) -> String {
     format!("{:.1}", Bytes(bytes))
 }
 
 fn time(seconds: Option<f64>, error: Option<f64>) -> String {
     let error = error.map_or(String::new(), |error| format!(" ± {:.2}", Seconds(error)));
     seconds.map_or_else(|| "-".to_owned(), |time| format!("{:.3}{error}", Seconds(time)))
-}
-
-fn placement(placement: &PlacementView) -> Vec<String> {
-    let role = serde_json::to_value(placement.role).unwrap_or_default();
-    let role = role.as_str().unwrap_or_default().to_owned();
-    vec![placement.name.clone(), role, bytes(placement.inter_node_bytes)]
 }
 
 fn devices(report: &Report) -> Vec<Part> {
@@ -188,11 +198,10 @@ fn strategies(strategies: &StrategyTable) -> Vec<Part> {
     let columns: Vec<&OfRow> =
         columns.iter().filter(|(_, has, _)| strategies.rows.iter().any(has)).collect();
     let header: Vec<&str> =
-        ["strategy"].into_iter().chain(columns.iter().map(|(title, ..)| *title)).collect();
+        ["strategy", "role"].into_iter().chain(columns.iter().map(|(title, ..)| *title)).collect();
     let rows = strategies.rows.iter().map(|row| {
-        let star = if row.name == strategies.best { "*" } else { "" };
-        let name = format!("{}{star}", row.name);
-        [name].into_iter().chain(columns.iter().map(|(_, _, cell)| cell(row))).collect()
+        let name_and_role = [row.name.clone(), strategies.role_of(row)];
+        name_and_role.into_iter().chain(columns.iter().map(|(_, _, cell)| cell(row))).collect()
     });
     let mut parts = vec![Part::Paragraph(strategies.reason.clone())];
     parts.extend(table(&header, rows));
@@ -201,12 +210,17 @@ fn strategies(strategies: &StrategyTable) -> Vec<Part> {
 
 fn own_table(own: &Table) -> Vec<Part> {
     let header = own.columns.iter().map(titled).collect();
-    let cell = |(cell, column): (&Cell, &Column)| match cell {
+    let is_whole = |at: usize| {
+        let mut cells = own.rows.iter().filter_map(|row| row.get(at));
+        cells.all(|cell| !matches!(cell, Cell::Number(number) if number.fract() != 0.0))
+    };
+    let whole: Vec<bool> = (0..own.columns.len()).map(is_whole).collect();
+    let cell = |(at, cell): (usize, &Cell)| match cell {
         Cell::Text(text) => text.clone(),
-        Cell::Number(number) => shown(*number, column.unit.as_deref()),
+        Cell::Number(number) => shown(*number, own.columns[at].unit.as_deref(), whole[at]),
         Cell::Unknown => "-".to_owned(),
     };
-    let rows = own.rows.iter().map(|row| row.iter().zip(&own.columns).map(cell).collect());
+    let rows = own.rows.iter().map(|row| row.iter().enumerate().map(cell).collect());
     vec![Part::Paragraph(own.caption.clone()), Part::Table(header, rows.collect())]
 }
 
@@ -221,13 +235,13 @@ fn titled(column: &Column) -> String {
     }
 }
 
-/// A number of a column with this unit.
-fn shown(number: f64, unit: Option<&str>) -> String {
+/// A number of a column with this unit; `whole` if all its numbers are.
+fn shown(number: f64, unit: Option<&str>, whole: bool) -> String {
     match unit {
         Some("s") => format!("{:.3}", Seconds(number)),
         Some("%") => percent(number / 100.0),
         Some("share") => percent(number),
-        _ if number.fract() == 0.0 => format!("{number:.0}"),
+        _ if whole => format!("{number:.0}"),
         _ => four_digits(number),
     }
 }
@@ -247,7 +261,7 @@ fn findings(report: &Report) -> Vec<Part> {
         let text =
             format!("{severity} [{}], for the {addressee}: {}{remedy}", finding.code, finding.text);
         parts.push(Part::List(vec![text]));
-        parts.extend(finding.snippet.clone().map(Part::Code));
+        parts.extend(finding.snippet.clone().map(typed));
     }
     parts
 }

@@ -13,7 +13,7 @@ pub(super) fn text(parts: &[Part]) -> String {
             Part::List(items) => {
                 items.iter().for_each(|item| text += &format!("- {}\n", printable(item)));
             }
-            Part::Code(code) => {
+            Part::Code(code, _) => {
                 code.lines().for_each(|line| text += &format!("    {}\n", printable(line)));
             }
             Part::Table(header, rows) => text += &table(header, rows),
