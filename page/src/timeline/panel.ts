@@ -38,7 +38,7 @@ export function timeline({ report, busy }: Opened): Section | null {
     id: "timeline",
     title: "Time line",
     content: [
-      data.answer ? el("p", {}, ...prose(data.answer)) : el("span"),
+      data.answer && data.answer !== report.verdict.text ? el("p", {}, ...prose(data.answer)) : el("span"),
       el("p", {}, times, data.used > 0 ? use : ""),
       ...late,
       el("div", { class: "pair" }, ...figures),

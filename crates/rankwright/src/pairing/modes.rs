@@ -52,7 +52,8 @@ impl Part {
 pub enum ModeError {
     /// There are not enough nodes.
     #[error(
-        "job `{job}`: its {} take more than the {} of cluster `{cluster}` ({} of each node); give a cluster of more nodes, \
+        "job `{job}`: its {} take more than the {} of cluster `{cluster}`, where it gets {} of each (jobs \
+         that share nodes get half); give a cluster of more nodes, \
          or a smaller job",
         counted(*ranks, "rank"), counted(*nodes, "node"), counted(*cores, "core")
     )]

@@ -31,5 +31,5 @@ pub use placements::{DeviceLoad, MOST_RANKS, PlacementRole, PlacementView, Shown
 pub use plan::limits;
 pub use render::ReportForm;
 pub use strategies::{StrategyRole, StrategyRow, StrategyTable};
-pub use timeline::{DeviceUse, Rows, Timeline};
+pub use timeline::{DeviceUse, Rows, Timeline, doubts_of_recording};
 pub use traffic::Traffic;

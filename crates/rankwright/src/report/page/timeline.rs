@@ -2,12 +2,13 @@
 
 use serde::Serialize;
 
-use super::data::{FactGroup, Kind, Outcome, Report, Verdict};
-use super::findings::Found;
+use super::data::{FactGroup, Finding, Kind, Outcome, Report, Verdict};
+use super::findings::{Found, Unmeasured};
 use super::packed::Packed;
 use crate::report::timeline::{CountedRow, DeviceRow, TimelineReport, TimesFrom};
 use crate::timeline::Efficiency;
-use crate::traffic::profile::Profile;
+use crate::traffic::Workload;
+use crate::traffic::profile::{OversubscribedHost, Profile};
 use crate::units::{Seconds, counted};
 
 /// The most rows for ranks; of more ranks, nodes are shown.
@@ -79,22 +80,48 @@ pub struct DeviceUse {
     pub bytes_in: Vec<f64>,
 }
 
+/// Where a recorded run was not like one on the nodes of a cluster.
+#[must_use]
+pub fn doubts_of_recording(profile: &Profile) -> Vec<Finding> {
+    let mut found = Vec::new();
+    if let Some(OversubscribedHost { host, ranks, pus }) = profile.shared_pus() {
+        let text = format!(
+            "{ranks} ranks shared {pus} PUs on {host}: the times of the run include waiting for a PU"
+        );
+        found.push(Found::new("shared-pus", text));
+    }
+    if let [first, others @ ..] = &profile.ranks[..]
+        && !others.is_empty()
+        && others.iter().all(|rank| rank.host == first.host)
+    {
+        let text = format!(
+            "all {} ran on one host: --placement FILE shows what they would send between the nodes of a \
+             placement",
+            counted(profile.ranks.len(), "rank")
+        );
+        found.push(Found::new("one-host", text));
+    }
+    found.into_iter().map(Found::finding).collect()
+}
+
 impl Report {
-    /// The report of the time line of a recorded run; `node_of` as in [`Report::with_timeline`].
+    /// The report of the time line of a recorded run of `workload`; `node_of` as in [`Report::with_timeline`].
     #[must_use]
-    pub fn of_timeline(profile: &Profile, timeline: &TimelineReport, node_of: &[u32]) -> Self {
-        let ranks = counted(profile.ranks.len(), "rank");
-        let title = format!("{}, {ranks}: when the network is used", profile.run.program);
+    pub fn of_timeline(workload: &Workload, timeline: &TimelineReport, node_of: &[u32]) -> Self {
+        let ranks = counted(workload.rank_count(), "rank");
+        let title = format!("{}, {ranks}: when the network is used", workload.name);
         let verdict = Verdict {
             text: timeline.answer.clone(),
             outcome: Outcome::Unknown,
             details: Vec::new(),
         };
-        let mut report = Self::new(Kind::Timeline, title, verdict);
-        report.fact(FactGroup::Run, "program", format!("{}, {ranks}", profile.run.program));
-        let library = profile.run.mpi_library.lines().next().unwrap_or_default();
-        report.fact(FactGroup::Run, "MPI library", library);
-        report.fact(FactGroup::Run, "run time", format!("{:.2}", Seconds(timeline.span_s)));
+        let report = Self::new(Kind::Timeline, title, verdict);
+        let mut report = report.with_workload_facts(workload);
+        let span = format!("{:.2}", Seconds(timeline.span_s));
+        report.fact(FactGroup::Run, "length of the time line", span);
+        if timeline.times_from == TimesFrom::Device {
+            report.lack(Unmeasured::TimeLine);
+        }
         if let Some(false) = timeline.steady {
             let text =
                 "the traffic is not steady: one placement by totals may fit no part of the run";

@@ -7,10 +7,11 @@ use anyhow::bail;
 use clap::{Args, ValueEnum};
 use rankwright::cluster::Cluster;
 use rankwright::placement::{Placement, PlacementFile, digest};
+use rankwright::report::page::{Finding, Severity, doubts_of_recording};
 use rankwright::report::timeline::{BandwidthFrom, TimesFrom};
 use rankwright::sim::replay::{ReplayOptions, Replayer};
 use rankwright::timeline::{Messages, RecordedRun, SendTimes, Sites, Timeline, counted_span};
-use rankwright::traffic::profile::{OversubscribedHost, Profile};
+use rankwright::traffic::profile::Profile;
 use rankwright::traffic::read::counter_series::{self, NodeSeries};
 use rankwright::traffic::read::profile_file;
 use rankwright::units::{BytesPerSecond, counted};
@@ -62,6 +63,10 @@ pub(super) struct Run {
     /// What the network devices counted; empty if that was not recorded.
     pub(super) series: Vec<NodeSeries>,
     pub(super) times_from: TimesFrom,
+    /// The cluster, if one is known.
+    pub(super) cluster: Option<Cluster>,
+    /// Where the recorded run was not like one on the nodes of a cluster.
+    pub(super) doubts: Vec<Finding>,
     recorded: Option<RecordedRun>,
     /// What is replayed instead.
     replay: Option<Replay>,
@@ -71,6 +76,7 @@ pub(super) struct Run {
 #[derive(Default)]
 struct Place {
     sites: Sites,
+    cluster: Option<Cluster>,
     /// `None`: on the hosts of the run.
     placed: Option<(Cluster, Placement)>,
 }
@@ -83,6 +89,11 @@ struct Replay {
 }
 
 impl RunOptions {
+    /// The names of the profile and of the cluster, as the user gave them.
+    pub(super) fn inputs(&self) -> (&str, Option<&str>) {
+        (&self.profile, self.on.as_deref())
+    }
+
     /// Reads the profile and finds the devices.
     pub(super) fn read(&self, verbosity: &Verbosity) -> anyhow::Result<Run> {
         if !inputs::is_profile(Path::new(&self.profile)).unwrap_or(true) {
@@ -107,7 +118,7 @@ impl RunOptions {
             Some(_) => Some(RecordedRun::open(Path::new(&self.profile))?),
             None => None,
         };
-        let (Place { sites, placed }, bandwidth_from) = match recorded {
+        let (Place { sites, cluster, placed }, bandwidth_from) = match recorded {
             Some(_) => self.place(&profile, verbosity)?,
             None => (Place::default(), BandwidthFrom::Counted),
         };
@@ -123,9 +134,10 @@ impl RunOptions {
                 "left out: what network devices counted, which is of the run as recorded",
             );
         }
-        if placed.is_none() {
-            tell_of_recording(&profile, verbosity);
-        }
+        let doubts = match placed {
+            None => told_doubts(&profile, verbosity),
+            Some(_) => Vec::new(),
+        };
         let replay = match (times_from, placed) {
             (TimesFrom::Replay, Some((cluster, placement))) => {
                 let replayer = Replayer::open(&[&self.profile])?;
@@ -133,7 +145,17 @@ impl RunOptions {
             }
             _ => None,
         };
-        Ok(Run { profile, sites, bandwidth_from, series, times_from, recorded, replay })
+        Ok(Run {
+            profile,
+            sites,
+            bandwidth_from,
+            series,
+            times_from,
+            cluster,
+            doubts,
+            recorded,
+            replay,
+        })
     }
 
     /// Where the timestamps come from. `elsewhere`: the placement differs from that of the recorded run, so recorded
@@ -216,7 +238,8 @@ impl RunOptions {
         };
         let is_measured = sites.devices.iter().all(|device| device.curve.is_measured());
         let from = if is_measured { BandwidthFrom::Curve } else { BandwidthFrom::Device };
-        Ok((Place { sites, placed: placed.map(|placement| (cluster, placement)) }, from))
+        let placed = placed.map(|placement| (cluster.clone(), placement));
+        Ok((Place { sites, cluster: Some(cluster), placed }, from))
     }
 
     fn placed(
@@ -263,24 +286,15 @@ fn no_profile(name: &str) -> String {
 }
 
 /// Tells where the recorded run was not like one on the nodes of a cluster.
-fn tell_of_recording(profile: &Profile, verbosity: &Verbosity) {
-    if let Some(OversubscribedHost { host, ranks, pus }) = profile.shared_pus() {
-        let text = format!(
-            "{ranks} ranks shared {pus} PUs on {host}: the times of the run include waiting for a PU"
-        );
-        output::warn(verbosity, text);
+fn told_doubts(profile: &Profile, verbosity: &Verbosity) -> Vec<Finding> {
+    let doubts = doubts_of_recording(profile);
+    for doubt in &doubts {
+        match doubt.severity {
+            Severity::High => output::warn(verbosity, &doubt.text),
+            _ => output::note(verbosity, &doubt.text),
+        }
     }
-    if let [first, others @ ..] = &profile.ranks[..]
-        && !others.is_empty()
-        && others.iter().all(|rank| rank.host == first.host)
-    {
-        let text = format!(
-            "all {} ran on one host: --placement FILE shows what they would send between the nodes of a \
-             placement",
-            counted(profile.ranks.len(), "rank")
-        );
-        output::note(verbosity, text);
-    }
+    doubts
 }
 
 /// Leaves out what was counted after the last rank called MPI_Finalize: then the tracer gathers its records.
@@ -309,7 +323,7 @@ fn assumed(hosts: &[String]) -> (Place, BandwidthFrom) {
 impl Place {
     /// On the hosts of the run, each with one device of this bandwidth.
     fn recorded(hosts: &[String], bandwidth: BytesPerSecond) -> Self {
-        Self { sites: Sites::recorded(hosts, bandwidth), placed: None }
+        Self { sites: Sites::recorded(hosts, bandwidth), cluster: None, placed: None }
     }
 }
 

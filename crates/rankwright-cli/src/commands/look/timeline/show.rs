@@ -8,12 +8,14 @@ use rankwright::report::timeline::{
 };
 use rankwright::report::to_json;
 use rankwright::timeline::counted;
+use rankwright::traffic::Workload;
 use rankwright::units::Seconds;
 
 use super::run::{Run, RunOptions};
-use crate::options::{Format, ReportOption, ResultOptions, parse_count_to};
+use crate::options::{Format, ReportOption, ResultOptions, inputs, parse_count_to};
 use crate::output::exit_code::UsageError;
 use crate::output::{self, Verbosity};
+use crate::planning::reports::{names_of, program_text};
 
 /// Options of `rankwright timeline show`.
 #[derive(Debug, Args)]
@@ -53,13 +55,18 @@ const MOST_BINS: f64 = 1e7;
 /// The width of a text that does not go to a terminal.
 const WIDTH: usize = 100;
 
-/// The report of a time line.
-fn page(report: &TimelineReport, run: &Run) -> Report {
+/// The report of a time line of a workload.
+fn page(report: &TimelineReport, run: &Run, workload: &Workload) -> Report {
     let ranks = 0..run.profile.ranks.len();
     // Without messages there is neither a site nor a row of a rank.
     let nodes = ranks.filter(|rank| *rank < run.sites.ranks());
     let nodes: Vec<u32> = nodes.map(|rank| run.sites.node(Rank::from_index(rank))).collect();
-    Report::of_timeline(&run.profile, report, &nodes)
+    let mut report = Report::of_timeline(workload, report, &nodes);
+    report.find(run.doubts.iter().cloned());
+    match &run.cluster {
+        Some(cluster) => report.with_cluster_facts(cluster),
+        None => report,
+    }
 }
 
 impl Show {
@@ -99,7 +106,26 @@ impl Show {
         };
         report.counted = CountedRow::of(counted(&run.series, first_start, &bins));
         self.result.write(&self.shown(&report, &run, is_picture))?;
-        self.report.write_if_wanted(|| page(&report, &run), verbosity)
+        self.write_report(&report, &run, verbosity)
+    }
+
+    /// Writes the report, if it is wanted.
+    fn write_report(
+        &self,
+        report: &TimelineReport,
+        run: &Run,
+        verbosity: &Verbosity,
+    ) -> anyhow::Result<()> {
+        if !self.report.is_wanted() {
+            return Ok(());
+        }
+        let (profile, cluster) = self.run.inputs();
+        let quiet = Verbosity { quiet: true, ..*verbosity };
+        let workload = inputs::workload(profile, &quiet)?;
+        let page = page(report, run, &workload).with_day_of(profile, &run.profile);
+        let program = program_text(&[], &workload);
+        let on = (cluster, String::new());
+        self.report.write(page, &names_of(profile, on, workload.rank_count(), program), verbosity)
     }
 
     /// Refuses other pictures than SVG, and a picture in another format.

@@ -11,9 +11,11 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
+use rankwright::cluster::Cluster;
 use rankwright::files::InputError;
 use rankwright::pairing::queue::QueuedJob;
 use rankwright::pairing::{JobFacts, JobSet, Objective, PairOptions, Slowdowns, pair, read};
+use rankwright::report::page::Report;
 
 use crate::options::{ReportOption, ResultOptions, inputs, parse_count};
 use crate::output::Verbosity;
@@ -123,10 +125,13 @@ impl Pair {
         if let Some(file) = &self.queue {
             let queue = queue::read(file.as_deref())?;
             let cpus = cpus_per_node(rules.as_ref(), predicted.as_ref(), &queue)?;
-            let notes = predicted.map(|predicted| predicted.recorded.notes).unwrap_or_default();
+            let (on, notes) = match predicted {
+                Some(predicted) => (Some(predicted.cluster), predicted.recorded.notes),
+                None => (None, Vec::new()),
+            };
             let report = QueueReport::new(&queue, &jobs, cpus, &options, notes);
             self.result.write(&report.show(self.result.format))?;
-            self.report.write_if_wanted(|| report.page(), verbosity)?;
+            self.report.write_if_wanted(|| with_cluster(report.page(), on.as_ref()), verbosity)?;
             return Ok(ExitCode::SUCCESS);
         }
         let pairing = pair(&jobs, &options);
@@ -139,7 +144,8 @@ impl Pair {
             report = report.predicted(predicted, &pairing, copies);
         }
         self.result.write(&report.show(self.result.format))?;
-        self.report.write_if_wanted(|| report.page(), verbosity)?;
+        let on = predicted.as_ref().map(|predicted| &predicted.cluster);
+        self.report.write_if_wanted(|| with_cluster(report.page(), on), verbosity)?;
         if let Some(predicted) = &predicted {
             placements::write(predicted, &pairing, copies, verbosity)?;
         }
@@ -187,6 +193,14 @@ impl Pair {
             return Err(UsageError(text).into());
         }
         Ok(())
+    }
+}
+
+/// A report with facts of the cluster, if jobs were replayed on one.
+fn with_cluster(report: Report, cluster: Option<&Cluster>) -> Report {
+    match cluster {
+        Some(cluster) => report.with_cluster_facts(cluster),
+        None => report,
     }
 }
 

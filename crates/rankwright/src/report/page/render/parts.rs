@@ -45,7 +45,11 @@ pub(super) fn parts(report: &Report) -> Vec<Part> {
     section(&mut parts, "Traffic", traffic(report));
     section(&mut parts, "Ranks per node", ranks_per_node(report));
     section(&mut parts, "Bytes per network device", devices(report));
-    section(&mut parts, "Time line", report.timeline.iter().flat_map(timeline).collect());
+    section(
+        &mut parts,
+        "Time line",
+        report.timeline.iter().flat_map(|line| timeline(line, &report.verdict.text)).collect(),
+    );
     section(&mut parts, "Strategies", report.strategies.iter().flat_map(strategies).collect());
     for table in &report.tables {
         section(&mut parts, &table.title, own_table(table));
@@ -156,7 +160,8 @@ fn devices(report: &Report) -> Vec<Part> {
     parts
 }
 
-fn timeline(timeline: &Timeline) -> Vec<Part> {
+/// A time line; its answer is left out where the verdict has `said` it.
+fn timeline(timeline: &Timeline, said: &str) -> Vec<Part> {
     let share = |share: Option<f64>| share.map_or_else(|| "-".to_owned(), percent);
     let rows = timeline.windows.iter().map(|window| {
         vec![
@@ -168,7 +173,8 @@ fn timeline(timeline: &Timeline) -> Vec<Part> {
         ]
     });
     let header = ["from", "to", "load balance", "serialisation", "transfer"];
-    let mut parts = vec![Part::Paragraph(timeline.answer.clone())];
+    let answer = Some(&timeline.answer).filter(|answer| *answer != said);
+    let mut parts: Vec<Part> = answer.into_iter().cloned().map(Part::Paragraph).collect();
     parts.extend(table(&header, rows));
     parts
 }
