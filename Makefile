@@ -82,7 +82,8 @@ install-files:
 dist-tracers: ## Build the tracer and the probe for each kind of MPI, for nodes without a compiler
 	scripts/dist-tracers
 
-dist: ## Pack programs without shared libraries, as an archive and a Debian package, into target/package/
+dist: ## Make and try an archive, a Debian package and a wheel with static programs, in target/package/
+	scripts/bootstrap dist || echo "making the packages that need none of these" >&2
 	scripts/packages/dist
 
 clean: ## Remove everything that was built

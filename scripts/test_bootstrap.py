@@ -106,6 +106,14 @@ class Bootstrap(unittest.TestCase):
         machine.bootstrap("bench")
         self.assertTrue(any(line.startswith("install") for line in machine.log()))
 
+    def test_what_pip_installs_has_exact_versions(self):
+        folder = SCRIPT.parent.parent / "python"
+        lines = [line for file in folder.glob("requirements*.txt") for line in file.read_text("utf-8").splitlines()]
+        packages = [line for line in lines if not line.startswith("#")]
+        self.assertEqual([package for package in packages if "==" not in package], [])
+        # `dist` takes the version of maturin from the list of `test`.
+        self.assertEqual(sum(package.startswith("maturin==") for package in packages), 1)
+
 
 if __name__ == "__main__":
     unittest.main()
