@@ -4,6 +4,8 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::{Command, Output};
 
+use rankwright::traffic::profile::Profile;
+use rankwright::traffic::read::profile_file;
 use tempfile::TempDir;
 
 use crate::command::{make_executable, rankwright, say};
@@ -238,7 +240,10 @@ fn without_a_command_the_next_ones_are_told_in_a_dozen_lines() {
         command.env("FLUX_JOB_ID", "f7");
     });
     assert!(text.contains("job f7 of Flux"), "{text}");
-    std::fs::write(folder.path().join("solver's.rwp"), "SQLite format 3").expect("it is writable");
+    // One that ended early does not count.
+    std::fs::write(folder.path().join("a.rwp"), "SQLite format 3").expect("it is writable");
+    let profile = folder.path().join("solver's.rwp");
+    profile_file::write(&Profile::default(), &profile).expect("it is writable");
     let in_slurm = |command: &mut Command| {
         command.env("SLURM_JOB_ID", "9").env("SLURM_JOB_NODELIST", "n[0-1]");
     };
