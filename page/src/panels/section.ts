@@ -1,6 +1,6 @@
 // The frame of a section of the page.
 
-import type { Missing, Report } from "../data.ts";
+import type { Missing, Report, Verdict } from "../data.ts";
 import { el, prose } from "../dom.ts";
 import { snippet } from "../figures/snippet.ts";
 
@@ -17,6 +17,11 @@ export function render({ id, title, content }: Section): HTMLElement {
     el("h2", { id: `${id}-title` }, title),
     ...content,
   );
+}
+
+/** Whether the verdict has a sentence, which is then not told again. */
+export function says({ text, details }: Verdict, sentence: string): boolean {
+  return text === sentence || details.includes(sentence);
 }
 
 /** What a section lacks, in the place where it would be. */

@@ -4,7 +4,7 @@ import type { Report, StrategyRow, StrategyTable } from "../data.ts";
 import { el, prose, svg, words } from "../dom.ts";
 import { table, type Column } from "../figures/table.ts";
 import { bytes, seconds, share } from "../words/format.ts";
-import { lacks, type Section } from "./section.ts";
+import { lacks, says, type Section } from "./section.ts";
 import { roleWord } from "./text.ts";
 
 const BY: Record<StrategyTable["by"], string> = {
@@ -30,7 +30,7 @@ export function strategies(report: Report): Section | null {
     file: "strategies",
     mark: (row) => row.role,
   });
-  const why = reason ? [el("p", { class: "reason" }, el("strong", {}, "Why this one: "), ...prose(reason))] : [];
+  const why = reason && !says(report.verdict, reason) ? [el("p", { class: "reason" }, el("strong", {}, "Why this one: "), ...prose(reason))] : [];
   return { id: "strategies", title: "Strategies", content: [...why, content, ...notes] };
 }
 

@@ -3,7 +3,7 @@
 import type { Timeline } from "../data.ts";
 import { el, prose } from "../dom.ts";
 import type { Opened } from "../read/open.ts";
-import { lacks, type Section } from "../panels/section.ts";
+import { lacks, says, type Section } from "../panels/section.ts";
 import { seconds, share } from "../words/format.ts";
 import { counted, senders, windows } from "./charts.ts";
 import { busyRaster, deviceRaster } from "./rasters.ts";
@@ -38,7 +38,7 @@ export function timeline({ report, busy }: Opened): Section | null {
     id: "timeline",
     title: "Time line",
     content: [
-      data.answer && data.answer !== report.verdict.text ? el("p", {}, ...prose(data.answer)) : el("span"),
+      ...(data.answer && !says(report.verdict, data.answer) ? [el("p", {}, ...prose(data.answer))] : []),
       el("p", {}, times, data.used > 0 ? use : ""),
       ...late,
       el("div", { class: "pair" }, ...figures),

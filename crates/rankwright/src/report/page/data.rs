@@ -275,6 +275,13 @@ pub enum Section {
     Strategies,
 }
 
+impl Verdict {
+    /// Whether it has this sentence, which is then not told again.
+    pub(super) fn says(&self, sentence: &str) -> bool {
+        self.text == sentence || self.details.iter().any(|detail| detail == sentence)
+    }
+}
+
 impl Report {
     /// A report with nothing but a verdict.
     #[must_use]

@@ -10,11 +10,11 @@ use crate::choose::{Basis, Candidate, NotSimulated, Plan, PlanError};
 use crate::cluster::Cluster;
 use crate::map::StrategyId;
 use crate::report::answer::{Answer, RATES_ASSUMED, Role, Verdict as AnswerVerdict};
-use crate::report::comparison::Comparison;
+use crate::report::comparison::{Comparison, StrategyRow as Compared};
 use crate::report::triage::{LITTLE_COMMUNICATION, Triage};
 use crate::report::waiting::WaitingComparison;
 use crate::traffic::{Job, Workload};
-use crate::units::counted;
+use crate::units::{counted, percent};
 
 impl Report {
     /// The report of a plan and its comparison, which has an answer if it was compared with a launcher's
@@ -144,15 +144,60 @@ fn verdict(comparison: &Comparison) -> Verdict {
             details: because,
         },
         None => Verdict {
-            text: comparison.reason.clone(),
+            text: headline(comparison),
             outcome: match (comparison.matters, comparison.by) {
                 (false, _) => Outcome::NoGain,
                 (true, Basis::Static) => Outcome::LessTraffic,
                 (true, _) => Outcome::Gain,
             },
-            details: because[1..].to_vec(),
+            details: because,
         },
     }
+}
+
+/// The result of a comparison without an answer in a sentence: the best, and what it saves against the
+/// launcher's default.
+fn headline(comparison: &Comparison) -> String {
+    let rows = &comparison.strategies;
+    let best = rows.iter().find(|row| row.name == comparison.best);
+    let default = rows.iter().find(|row| row.default);
+    let (Some(best), others @ 1..) = (best, rows.len().saturating_sub(1)) else {
+        return format!("{} is the only strategy that was tried.", comparison.best);
+    };
+    if best.default {
+        return format!(
+            "Keep {}, the launcher's default: of {} strategies none is proven to be better.",
+            best.name,
+            others + 1
+        );
+    }
+    let of = format!("{} is the best of {} strategies", best.name, rows.len());
+    match default.and_then(|default| saving(best, default)) {
+        Some(saving) => format!("{of}: {saving}."),
+        None => format!("{of}."),
+    }
+}
+
+/// What the best saves against the launcher's default, by what it was ranked by; `None` if that is the same.
+fn saving(best: &Compared, default: &Compared) -> Option<String> {
+    let than = format!("than with {}, the launcher's default", default.name);
+    if let (Some(gain), Some(error)) = (best.gain, best.gain_error) {
+        let word = if gain < 0.0 { "longer" } else { "shorter" };
+        let (gain, error) = (percent(gain.abs()), percent(error));
+        return Some(format!("the run is {gain} (± {error}) {word} {than}"));
+    }
+    let change = |before: f64, after: f64| match before > 0.0 && after != before {
+        true => Some((percent((1.0 - after / before).abs()), after < before)),
+        false => None,
+    };
+    if let (Some(before), Some(after)) = (default.evaluated, best.evaluated) {
+        let (share, is_less) = change(before.total_waiting_s, after.total_waiting_s)?;
+        let word = if is_less { "less" } else { "more" };
+        return Some(format!("messages wait {share} {word} {than}"));
+    }
+    let (share, is_less) = change(default.busiest_nic_time_s, best.busiest_nic_time_s)?;
+    let word = if is_less { "less" } else { "more" };
+    Some(format!("the busiest NIC needs {share} {word} time {than}"))
 }
 
 /// How the numbers were computed, `share` of the messages if they were simulated, and whether the rates

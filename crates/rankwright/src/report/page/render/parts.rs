@@ -2,8 +2,7 @@
 
 use super::super::data::{Cell, Column, Command, Report, Table};
 use super::super::placements::DeviceLoad;
-use super::super::strategies::{StrategyRow, StrategyTable};
-use super::super::timeline::Timeline;
+use super::super::strategies::StrategyRow;
 use super::by_node::{ranks_per_node, traffic};
 use crate::units::{Bytes, Seconds, counted, four_digits, percent};
 
@@ -45,12 +44,8 @@ pub(super) fn parts(report: &Report) -> Vec<Part> {
     section(&mut parts, "Traffic", traffic(report));
     section(&mut parts, "Ranks per node", ranks_per_node(report));
     section(&mut parts, "Bytes per network device", devices(report));
-    section(
-        &mut parts,
-        "Time line",
-        report.timeline.iter().flat_map(|line| timeline(line, &report.verdict.text)).collect(),
-    );
-    section(&mut parts, "Strategies", report.strategies.iter().flat_map(strategies).collect());
+    section(&mut parts, "Time line", timeline(report));
+    section(&mut parts, "Strategies", strategies(report));
     for table in &report.tables {
         section(&mut parts, &table.title, own_table(table));
     }
@@ -160,8 +155,8 @@ fn devices(report: &Report) -> Vec<Part> {
     parts
 }
 
-/// A time line; its answer is left out where the verdict has `said` it.
-fn timeline(timeline: &Timeline, said: &str) -> Vec<Part> {
+fn timeline(report: &Report) -> Vec<Part> {
+    let Some(timeline) = &report.timeline else { return Vec::new() };
     let share = |share: Option<f64>| share.map_or_else(|| "-".to_owned(), percent);
     let rows = timeline.windows.iter().map(|window| {
         vec![
@@ -173,15 +168,14 @@ fn timeline(timeline: &Timeline, said: &str) -> Vec<Part> {
         ]
     });
     let header = ["from", "to", "load balance", "serialisation", "transfer"];
-    let answer = Some(&timeline.answer).filter(|answer| *answer != said);
-    let mut parts: Vec<Part> = answer.into_iter().cloned().map(Part::Paragraph).collect();
-    parts.extend(table(&header, rows));
-    parts
+    let answer = (!report.verdict.says(&timeline.answer)).then(|| timeline.answer.clone());
+    answer.map(Part::Paragraph).into_iter().chain(table(&header, rows)).collect()
 }
 
-fn strategies(strategies: &StrategyTable) -> Vec<Part> {
+fn strategies(report: &Report) -> Vec<Part> {
     /// A column: its title, whether a row has it, and its cell.
     type OfRow = (&'static str, fn(&StrategyRow) -> bool, fn(&StrategyRow) -> String);
+    let Some(strategies) = &report.strategies else { return Vec::new() };
     let gain = |row: &StrategyRow| match (row.gain, row.gain_error) {
         (Some(gain), Some(error)) => format!("{} ± {}", percent(gain), percent(error)),
         (Some(gain), None) => percent(gain),
@@ -209,9 +203,8 @@ fn strategies(strategies: &StrategyTable) -> Vec<Part> {
         let name_and_role = [row.name.clone(), strategies.role_of(row)];
         name_and_role.into_iter().chain(columns.iter().map(|(_, _, cell)| cell(row))).collect()
     });
-    let mut parts = vec![Part::Paragraph(strategies.reason.clone())];
-    parts.extend(table(&header, rows));
-    parts
+    let reason = (!report.verdict.says(&strategies.reason)).then(|| strategies.reason.clone());
+    reason.map(Part::Paragraph).into_iter().chain(table(&header, rows)).collect()
 }
 
 fn own_table(own: &Table) -> Vec<Part> {
