@@ -11,6 +11,7 @@ use rankwright::report::partial::partial_records;
 use rankwright::report::triage::Triage;
 use rankwright::traffic::Workload;
 use rankwright::traffic::expansion::Expansion;
+use rankwright::traffic::profile::Profile;
 use rankwright::traffic::read::profile_file;
 
 use super::cluster_warnings::doubts;
@@ -53,22 +54,43 @@ pub(crate) fn with_inputs(
     whole: &Cluster,
     workloads: &[String],
 ) -> anyhow::Result<Report> {
-    let mut report = report.with_cluster_facts(whole);
-    let doubts = doubts(whole).into_iter();
-    report.find(doubts.map(|text| Found::new("cluster-description", text).finding()));
-    for name in workloads.iter().flat_map(|names| inputs::split(names)) {
-        let path = Path::new(&name);
-        if !inputs::is_profile(path).unwrap_or(false) {
-            continue;
-        }
-        let profile = profile_file::read(path)?;
-        let partial = partial_records(&profile).into_iter();
-        let partial = partial.map(|text| format!("{name} is partial: {text}"));
-        report.find(partial.map(|text| Found::new("partial-profile", text).finding()));
-        report = report.with_day_of(&name, &profile);
+    let mut report = with_cluster(report, whole);
+    for (name, profile) in profiles(workloads)? {
+        report = with_run(report, &name, &profile);
         report = report.with_triage(&name, &Triage::new(&profile, Expansion::Default));
     }
     Ok(report)
+}
+
+/// Adds facts and doubts of the cluster.
+pub(crate) fn with_cluster(report: Report, whole: &Cluster) -> Report {
+    let mut report = report.with_cluster_facts(whole);
+    let doubts = doubts(whole).into_iter();
+    let found = doubts.map(|doubt| {
+        let found = Found::new("cluster-description", doubt.text);
+        let found = doubt.lines.into_iter().fold(found, Found::snippet);
+        found.finding()
+    });
+    report.find(found);
+    report
+}
+
+/// Adds the day of a recorded run, whose file has this name, and what its profile lacks.
+pub(crate) fn with_run(mut report: Report, name: &str, profile: &Profile) -> Report {
+    let partial = partial_records(profile).into_iter();
+    let partial = partial.map(|text| format!("{name} is partial: {text}"));
+    report.find(partial.map(|text| Found::new("partial-profile", text).finding()));
+    report.with_day_of(name, profile)
+}
+
+/// The profiles among some workloads, with their names.
+///
+/// # Errors
+/// If one cannot be read.
+pub(crate) fn profiles(workloads: &[String]) -> anyhow::Result<Vec<(String, Profile)>> {
+    let names = workloads.iter().flat_map(|names| inputs::split(names));
+    let profiles = names.filter(|name| inputs::is_profile(Path::new(name)).unwrap_or(false));
+    profiles.map(|name| Ok((name.clone(), profile_file::read(Path::new(&name))?))).collect()
 }
 
 /// The names that the user gave. `entry` goes before what is to run on the nodes of a lab.

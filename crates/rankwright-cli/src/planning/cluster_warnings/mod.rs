@@ -8,43 +8,43 @@ use rankwright::units::BytesPerSecond;
 
 use unlikely::unlikely;
 
+/// A doubtful value of a description.
+pub(crate) struct Doubt {
+    /// A sentence.
+    pub(crate) text: String,
+    /// The lines of cluster.toml that mend it, with values to correct; `None` if they are not known.
+    pub(crate) lines: Option<String>,
+}
+
+impl Doubt {
+    fn new(text: impl Into<String>) -> Self {
+        Self { text: text.into(), lines: None }
+    }
+
+    /// Mended by these lines at some place of cluster.toml.
+    fn lines(self, place: &str, lines: &str) -> Self {
+        Self { lines: Some(format!("# cluster.toml, {place}\n{lines}")), ..self }
+    }
+
+    /// As a doubt of these nodes.
+    fn of(self, names: &str) -> Self {
+        Self { text: format!("{names}: {}", self.text), ..self }
+    }
+}
+
 /// A sentence for each doubtful value of a description.
 pub(crate) fn warnings(cluster: &Cluster) -> Vec<String> {
     let rates = &cluster.rates;
     let assumed = (!rates.calibrated)
         .then(|| format!("the rates ({}) are assumed, not measured on this cluster", rates.name));
-    assumed.into_iter().chain(doubts(cluster)).collect()
+    assumed.into_iter().chain(doubts(cluster).into_iter().map(|doubt| doubt.text)).collect()
 }
 
 /// As [`warnings`], without that rates are assumed.
-pub(crate) fn doubts(cluster: &Cluster) -> Vec<String> {
-    let mut warnings = Vec::new();
-    let rates = &cluster.rates;
-    for (index, group) in cluster.groups.iter().enumerate() {
-        let names = hostlist::compress(&names_of_group(cluster, index));
-        let machine = &group.machine;
-        if !group.free.contains(&true) {
-            warnings.push(format!("{names}: no PU is free, so no rank can run there"));
-        }
-        if machine.nics.is_empty() {
-            let rate = rates.unknown_nic_bandwidth();
-            warnings.push(format!("{names}: no NIC; one NIC of {rate} per node is assumed"));
-        }
-        let hardware = cluster.hardware_rates(index);
-        for told in [without_bandwidth(machine, hardware), faster_than_memory(machine, hardware)] {
-            warnings.extend(told.into_iter().map(|warning| format!("{names}: {warning}")));
-        }
-        if !rates.calibrated {
-            let told = unlikely(machine, hardware);
-            warnings.extend(told.into_iter().map(|warning| format!("{names}: {warning}")));
-        }
-        warnings.extend(management(machine).map(|warning| format!("{names}: {warning}")));
-        if machine.numa_nodes.len() > 2 && machine.numa_distance.is_none() {
-            let which = "the distances between NUMA nodes are not known";
-            warnings.push(format!("{names}: no numa_distance; {which}"));
-        }
-    }
-    warnings.extend(foreign_rails(cluster));
+pub(crate) fn doubts(cluster: &Cluster) -> Vec<Doubt> {
+    let groups = 0..cluster.groups.len();
+    let mut doubts: Vec<Doubt> = groups.flat_map(|group| of_group(cluster, group)).collect();
+    doubts.extend(foreign_rails(cluster).into_iter().map(Doubt::new));
     let outside: Vec<&str> = cluster
         .node_ids()
         .map(|id: NodeId| cluster.node(id))
@@ -52,50 +52,86 @@ pub(crate) fn doubts(cluster: &Cluster) -> Vec<String> {
         .map(|node| node.name.as_str())
         .collect();
     if !cluster.switches.is_empty() && !outside.is_empty() {
-        warnings.push(format!("{}: not connected to a switch", hostlist::compress(&outside)));
+        let names = hostlist::compress(&outside);
+        let lines = format!("[[switch]]\nname = \"switch\"\nnodes = \"{names}\"");
+        let doubt = Doubt::new(format!("{names}: not connected to a switch"));
+        doubts.push(doubt.lines("the switch of these nodes", &lines));
     }
     let tops = cluster.switches.iter().filter(|switch| switch.parent.is_none()).count();
     if tops > 1 {
-        warnings.push(format!("{tops} switches have no switch above: the tree is not connected"));
+        let text = format!("{tops} switches have no switch above: the tree is not connected");
+        doubts.push(Doubt::new(text));
     }
-    warnings
+    doubts
+}
+
+/// The doubtful values of a group of nodes.
+fn of_group(cluster: &Cluster, index: usize) -> Vec<Doubt> {
+    let (rates, group) = (&cluster.rates, &cluster.groups[index]);
+    let (machine, hardware) = (&group.machine, cluster.hardware_rates(index));
+    let mut doubts = Vec::new();
+    if !group.free.contains(&true) {
+        doubts.push(Doubt::new("no PU is free, so no rank can run there"));
+    }
+    if machine.nics.is_empty() {
+        let rate = rates.unknown_nic_bandwidth();
+        let lines = format!("[[node.nic]]\nname = \"eth0\"\nbandwidth = \"{rate}\"");
+        let doubt = Doubt::new(format!("no NIC; one NIC of {rate} per node is assumed"));
+        doubts.push(doubt.lines("behind its [[node]]", &lines));
+    }
+    doubts.extend(without_bandwidth(machine, hardware));
+    doubts.extend(faster_than_memory(machine, hardware));
+    if !rates.calibrated {
+        doubts.extend(unlikely(machine, hardware).into_iter().map(Doubt::new));
+    }
+    doubts.extend(management(machine));
+    if machine.numa_nodes.len() > 2 && machine.numa_distance.is_none() {
+        doubts.push(Doubt::new("no numa_distance; the distances between NUMA nodes are not known"));
+    }
+    let names = hostlist::compress(&names_of_group(cluster, index));
+    doubts.into_iter().map(|doubt| doubt.of(&names)).collect()
 }
 
 /// The devices of management networks, and the setting that overrides the rule.
-fn management(machine: &Machine) -> Option<String> {
+fn management(machine: &Machine) -> Option<Doubt> {
     let is_one = |nic: &&Nic| machine.without_mpi(nic) == Some(WithoutMpi::Management);
     let names: Vec<&str> =
         machine.nics.iter().filter(is_one).map(|nic| nic.name.as_str()).collect();
     (!names.is_empty()).then(|| {
         let (names, why) = (names.join(", "), WithoutMpi::Management);
-        format!(
+        let text = format!(
             "NIC {names}, {why}; if one does, set `mpi = true` in its [[node.nic]] of cluster.toml"
-        )
+        );
+        Doubt::new(text).lines(&format!("in [[node.nic]] of {names}"), "mpi = true")
     })
 }
 
 /// The devices whose bandwidth is assumed.
-fn without_bandwidth(machine: &Machine, rates: &HardwareRates) -> Vec<String> {
+fn without_bandwidth(machine: &Machine, rates: &HardwareRates) -> Vec<Doubt> {
     let devices = machine.nics.iter().zip(&rates.nics);
     let carry = devices.filter(|(nic, _)| machine.without_mpi(nic).is_none());
     let assumed = carry.filter(|(_, rates)| rates.bandwidth.origin.is_assumed());
-    let by_rate = alike(assumed.map(|(nic, rates)| (&*nic.name, rates.bandwidth.to_string())));
-    let warning = |(names, rate): (Vec<&str>, String)| {
+    let by_rate = alike(assumed.map(|(nic, rates)| {
+        (&*nic.name, (rates.bandwidth.to_string(), rates.bandwidth.value.to_string()))
+    }));
+    let warning = |(names, (rate, value)): (Vec<&str>, (String, String))| {
         let (which, its) = match names[..] {
             [name] => (format!("NIC {name} has"), "its"),
             _ => (format!("NICs {} have", names.join(", ")), "their"),
         };
-        format!(
+        let text = format!(
             "{which} no bandwidth; {rate}: set `bandwidth` in {its} [[node.nic]], or measure it with \
              `rankwright calibrate`"
-        )
+        );
+        let place = format!("in [[node.nic]] of {}", names.join(", "));
+        Doubt::new(text).lines(&place, &format!("bandwidth = \"{value}\""))
     };
     by_rate.into_iter().map(warning).collect()
 }
 
 /// What is wrong with devices that are faster than the memory which they read and write: that of the
 /// NUMA nodes beside them, or of the whole node.
-fn faster_than_memory(machine: &Machine, rates: &HardwareRates) -> Vec<String> {
+fn faster_than_memory(machine: &Machine, rates: &HardwareRates) -> Vec<Doubt> {
     let rates_of = |(nic, number): (&Nic, usize)| {
         let rate = rates.nics[number].bandwidth.value;
         let all = rates.memories.iter().enumerate();
@@ -118,7 +154,12 @@ fn faster_than_memory(machine: &Machine, rates: &HardwareRates) -> Vec<String> {
                 names.join(", ")
             ),
         };
-        format!("{which} ({memory}): one of the two is wrong; set `memory_bandwidth` in [rates]")
+        let text = format!(
+            "{which} ({memory}): one of the two is wrong; set `memory_bandwidth` in [rates]"
+        );
+        // At least that of the device.
+        let lines = format!("[rates]\nmemory_bandwidth = \"{rate}\"");
+        Doubt::new(text).lines("with what a NUMA node has", &lines)
     };
     alike(faster).into_iter().map(warning).collect()
 }

@@ -33,11 +33,11 @@ const LINES: usize = 40;
 
 /// All parts of a report, in the order of the page.
 pub(super) fn parts(report: &Report) -> Vec<Part> {
-    let mut parts = vec![
-        Part::Title(report.title.clone()),
-        Part::Strong(report.verdict.text.clone()),
-        Part::List(report.verdict.details.clone()),
-    ];
+    let mut parts =
+        vec![Part::Title(report.title.clone()), Part::Strong(report.verdict.text.clone())];
+    if !report.verdict.details.is_empty() {
+        parts.push(Part::List(report.verdict.details.clone()));
+    }
     let facts = report.facts.iter().map(|fact| vec![fact.name.clone(), fact.value.clone()]);
     section(&mut parts, "What, when, where", table(&["", ""], facts));
     section(&mut parts, "What to type", report.commands.iter().flat_map(command).collect());
@@ -73,9 +73,10 @@ pub(super) fn table(header: &[&str], rows: impl Iterator<Item = Vec<String>>) ->
     if rows.is_empty() { Vec::new() } else { vec![Part::Table(header, rows)] }
 }
 
-/// Commands for a shell.
+/// What helps: commands for a shell, or lines of cluster.toml.
 fn typed(text: String) -> Part {
-    Part::Code(text, SHELL)
+    let is_shell = text.lines().any(|line| line.starts_with("rankwright "));
+    Part::Code(text, if is_shell { SHELL } else { "toml" })
 }
 
 const SHELL: &str = "sh";
