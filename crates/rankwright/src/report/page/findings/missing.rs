@@ -45,13 +45,13 @@ impl Unmeasured {
             Self::RunTimes(why) => (Section::Verdict, &*no_run_times(why), RECORD),
             Self::TimeInMpi => (
                 Section::Verdict,
-                "How much any placement can gain at most: the time in MPI is not known.",
+                "The most that any placement can gain: it is bounded by the time in MPI, which was not recorded.",
                 RECORD,
             ),
             Self::TimeInMpiAlone => (
                 Section::Verdict,
-                "How much any placement can gain at most: ranks waited for PUs, so the time in MPI \
-                 includes waiting for a PU.",
+                "The most that any placement can gain: it is bounded by the time in MPI, which here includes waiting \
+                 for a PU.",
                 RECORD,
             ),
             Self::Default => (
