@@ -52,13 +52,6 @@ pub(super) const FINDINGS: &[Row] = &[
     ("no-calls", Info, User, "", RECORD),
     ("partial-profile", Warning, User, "record a run to its end", RECORD),
     (
-        "one-host",
-        Info,
-        User,
-        "",
-        Some("rankwright timeline show {workload} --on {cluster} --placement {placement}"),
-    ),
-    (
         "traffic-beside-mpi",
         High,
         Developer,
